@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// How near ria comes to what the machine can do. Machines are shared and noisy: every figure is the
+// best of several rounds, the rounds of compared things alternate, and what is judged is a ratio
+// within one run.
+#include <cblas.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "ria/ria.h"
+#include "util/files.h"
+#include "util/parallel.h"
+
+namespace {
+
+using namespace ria;
+namespace fs = std::filesystem;
+
+double seconds(const std::function<void()>& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Best time of each body over alternating rounds; a body is repeated until a round takes 20 ms.
+std::vector<double> best_of(int rounds, const std::vector<std::function<void()>>& bodies) {
+  std::vector<double> best(bodies.size(), std::numeric_limits<double>::infinity());
+  std::vector<int> repeats;
+  for (const auto& body : bodies) {
+    body();  // warm-up
+    repeats.push_back(
+        std::max(1, static_cast<int>(std::ceil(0.02 / std::max(seconds(body), 1e-7)))));
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      const double spent = seconds([&] {
+        for (int r = 0; r < repeats[i]; ++r) bodies[i]();
+      });
+      best[i] = std::min(best[i], spent / repeats[i]);
+    }
+  }
+  return best;
+}
+
+Matrix random_matrix(int rows, int columns, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal;
+  return Matrix::NullaryExpr(rows, columns, [&] { return normal(engine); });
+}
+
+/// The bare product, on all cores, as BLAS does it.
+void sgemm(const Matrix& a, const Matrix& b, Matrix& c) {
+  const int m = static_cast<int>(a.rows()), n = static_cast<int>(b.cols()),
+            k = static_cast<int>(a.cols());
+  cblas_sgemm(CblasRowMajor,
+              CblasNoTrans,
+              CblasNoTrans,
+              m,
+              n,
+              k,
+              1,
+              a.data(),
+              k,
+              b.data(),
+              n,
+              0,
+              c.data(),
+              n);
+}
+
+class Bench {
+ public:
+  explicit Bench(int rounds) : rounds_(rounds) {}
+
+  /// The network against the machine's own matrix product: one picture on all cores, and one a
+  /// core.
+  void network() {
+    const int n = 2048, height = 272, width = 480;
+    const Matrix a = random_matrix(n, n, 1), b = random_matrix(n, n, 2);
+    Matrix c(n, n);
+    const auto backbone = make_backbone("resnet50");
+    const Pixels pixels{height, width, std::vector<float>(3u * height * width, 1.0f)};
+    const int cores = num_cores();
+    const auto best =
+        best_of(rounds_,
+                {[&] { sgemm(a, b, c); },
+                 [&] { backbone->extract(pixels); },
+                 [&] { parallel_for(2 * cores, cores, [&](int) { backbone->extract(pixels); }); }});
+    const double sgemm = 2.0 * n * n * n / best[0] / 1e9;
+    const double flops = backbone->flops(height, width);
+    put("cores", cores);
+    put("sgemm_gflops", sgemm);
+    put("resnet50_gflops", flops / best[1] / 1e9);
+    put("resnet50_share_of_sgemm", flops / best[1] / 1e9 / sgemm);
+    put("resnet50_picture_per_core_gflops", 2 * cores * flops / best[2] / 1e9);
+    put("resnet50_picture_per_core_share_of_sgemm", 2 * cores * flops / best[2] / 1e9 / sgemm);
+  }
+
+  /// The whole head of the paper's setting against the one product it cannot do without.
+  void head() {
+    const int patches = 1530, dim = 1536;
+    const PatchFeatures features{random_matrix(patches, dim, 3), 34, 45, {}};
+    const Matrix projection = random_orthogonal(dim, 64, 42);
+    Matrix projected(patches, 64);
+    const auto ria_head = make_ria(dim, {}, projection);
+    const auto best = best_of(3 * rounds_,
+                              {[&] { sgemm(features.patches, projection, projected); },
+                               [&] { ria_head->aggregate(features); }});
+    put("projection_gemm_ms", best[0] * 1e3);
+    put("head_ms", best[1] * 1e3);
+    put("head_over_gemm", best[1] / best[0]);
+  }
+
+  void matrix_root() {
+    const MatrixD c = ria_covariance({random_matrix(1530, 64, 4), 34, 45, {}}, {}, {});
+    const auto best =
+        best_of(3 * rounds_, {[&] { newton_schulz_sqrt(c, 3); }, [&] { matrix_power(c, 0.5); }});
+    put("ns3_us", best[0] * 1e6);
+    put("exact_sqrt_us", best[1] * 1e6);
+    put("ns3_speedup_over_exact", best[1] / best[0]);
+  }
+
+  /// From JPEG files to descriptors.
+  void end_to_end() {
+    const fs::path folder = fs::temp_directory_path() / fmt::format("ria_bench_{}", ::getpid());
+    SimulateOptions street;
+    street.places = 12 * num_cores();
+    street.height = 480;
+    street.width = 640;
+    const SimulatedFolders made = simulate(folder, street);
+    const auto pictures = list_pictures(made.database);
+    const Recognizer recognizer("resnet50-ria");
+    RunOptions run;
+    run.resume = false;
+    double best = std::numeric_limits<double>::infinity();
+    for (int round = 0; round < std::max(2, rounds_ / 3); ++round) {
+      best = std::min(best, seconds([&] { recognizer.describe(pictures, run); }));
+    }
+    fs::remove_all(folder);
+    put("pictures_per_second", static_cast<double>(pictures.size()) / best);
+  }
+
+  const nlohmann::ordered_json& results() const { return results_; }
+
+ private:
+  void put(const char* key, double value) {
+    results_[key] = value;
+    fmt::print("{:<42} {:.4g}\n", key, value);
+    std::fflush(stdout);
+  }
+
+  int rounds_;
+  nlohmann::ordered_json results_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program{"Measures ria against the machine's own limits", "ria_bench"};
+  std::string json;
+  int rounds = 9;
+  program.add_option("--json", json, "write the figures to this file")->type_name("FILE");
+  program.add_option("--rounds", rounds, "rounds of each measurement; the best counts")
+      ->capture_default_str();
+  CLI11_PARSE(program, argc, argv);
+  try {
+    Bench bench(rounds);
+    bench.network();
+    bench.head();
+    bench.matrix_root();
+    bench.end_to_end();
+    if (!json.empty()) write_text(json, bench.results().dump(2) + "\n");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "ria_bench: {}\n", error.what());
+    return 1;
+  }
+}

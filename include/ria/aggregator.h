@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// From the patches of a picture to its one descriptor.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ria/features.h"
+#include "ria/manifold.h"
+
+namespace ria {
+
+/// How C is mapped to the flat space before it is vectorised.
+enum class Mapping {
+  kNewtonSchulz,         ///< square root by K coupled iterations, equations (5)-(8)
+  kPower,                ///< exact C^alpha
+  kLogEuclidean,         ///< matrix logarithm
+  kLogEuclideanCentred,  ///< matrix logarithm less its trace: no longer shifts with illumination
+  kIdentity,             ///< C itself (Euclidean covariance)
+};
+
+/// Riemannian Invariant Aggregation. Flags and JSON keys carry the fields' names.
+struct RiaOptions {
+  int d = 64;                         ///< projected dimension; descriptor has d(d+1)/2 values
+  std::string projection = "random";  ///< random | none | pca | pca:FOLDER | FILE.npy (D x d)
+  std::uint64_t seed = 42;            ///< of the random orthogonal projection
+  bool normalize_patches = true;  ///< L2-normalise each patch first: the scale tau and eps assume
+  Estimator estimator = Estimator::kRecov;
+  double tau = 1e-5;  ///< saliency threshold of recov, equation (3)
+  double eps = 1e-4;  ///< added to the diagonal, equation (4)
+  Mapping mapping = Mapping::kNewtonSchulz;
+  int iterations = 3;  ///< K of newton_schulz
+  double alpha = 0.5;  ///< exponent of power, in (0, 1]
+
+  void validate() const;
+};
+
+/// What GeM does with negative activations.
+enum class GemSign {
+  kPreserve,  ///< sign(m) |m|^(1/p), m = mean x^p (AnyLoc; p an odd whole number)
+  kClamp,     ///< mean max(x, eps)^p (CosPlace)
+  kAbsolute,  ///< mean |x|^p
+};
+
+/// Generalised mean pooling.
+struct GemOptions {
+  double p = 3;  ///< 1: mean; large: maximum
+  GemSign sign = GemSign::kClamp;
+  double gem_eps = 1e-6;          ///< floor of the clamped kind
+  bool normalize_patches = true;  ///< L2-normalise each patch first
+
+  void validate() const;
+};
+
+/// PatchFeatures -> Descriptor. Implementations hold no mutable state: one serves all threads.
+class Aggregator {
+ public:
+  virtual ~Aggregator() = default;
+  /// Length of the descriptor.
+  virtual int dim() const = 0;
+  /// Throws std::invalid_argument on features of another width, none, or with NaN or infinity.
+  virtual Descriptor aggregate(const PatchFeatures& features) const = 0;
+};
+
+/// D x d matrix with orthonormal columns, Haar-distributed: Q of the QR decomposition of PyTorch's
+/// torch.manual_seed(seed); torch.randn(D, d). The same seed gives the same bits.
+Matrix random_orthogonal(int rows, int columns, std::uint64_t seed);
+
+/// The d directions of largest variance of the rows, as D x d orthonormal columns.
+Matrix fit_pca(const Matrix& rows, int d);
+
+/// The same from streamed data: add() any number of matrices, then fit().
+class PcaFitter {
+ public:
+  explicit PcaFitter(int dim);
+  void add(const Matrix& rows, bool normalize);
+  Matrix fit(int d) const;
+  long long rows() const { return count_; }
+
+ private:
+  long long count_ = 0;
+  VectorD sum_;
+  MatrixD second_moment_;
+};
+
+/// The paper's head. `projection` (D x d) overrides options.projection; empty: made from the
+/// options.
+std::unique_ptr<Aggregator> make_ria(int feature_dim,
+                                     const RiaOptions& options,
+                                     const Matrix& projection = {});
+
+/// The regularised covariance C of equation (4), before the mapping.
+MatrixD ria_covariance(const PatchFeatures& features,
+                       const RiaOptions& options,
+                       const Matrix& projection);
+
+/// A linear layer behind pooling, as CosPlace has: y = W x + b.
+struct LinearLayer {
+  Matrix weight;  ///< out x in; empty: no layer
+  Vector bias;    ///< out
+};
+std::unique_ptr<Aggregator> make_gem(int feature_dim,
+                                     const GemOptions& options,
+                                     const LinearLayer& layer = {});
+
+/// GeM without the final L2 normalisation: the pooled vector itself.
+Vector gem_pool(const Matrix& patches, const GemOptions& options);
+
+/// The mean patch.
+std::unique_ptr<Aggregator> make_mean(int feature_dim, bool normalize_patches = true);
+
+}  // namespace ria

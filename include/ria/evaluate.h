@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// How often the right place is among the first K answers.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ria/dataset.h"
+#include "ria/index.h"
+#include "ria/recognizer.h"
+
+namespace ria {
+
+/// Percent of all queries with a positive among their first K predictions.
+std::map<int, double> recall_at(const std::vector<std::vector<Match>>& predictions,
+                                const std::vector<std::vector<int>>& positives,
+                                const std::vector<int>& ks);
+
+struct Evaluation {
+  std::string method;
+  std::string dataset;
+  int queries = 0;
+  int database = 0;
+  int dim = 0;
+  std::map<int, double> recall;           ///< K -> percent
+  std::map<std::string, double> seconds;  ///< decode, backbone, aggregate, search, wall
+  std::string options;                    ///< JSON
+  std::string weights_sha256;
+  std::uint64_t seed = 42;
+  std::vector<std::vector<Match>> predictions;  ///< per query, best first
+  std::vector<Failure> failures;
+
+  /// "R@1: 98.8, R@5: 99.7, R@10: 99.9, R@20: 100.0"
+  std::string line() const;
+};
+
+struct EvaluateOptions {
+  std::vector<int> recall_values = {1, 5, 10, 20};
+  int num_predictions = 20;  ///< kept for each query; at least the largest recall value is searched
+  RunOptions run;
+};
+
+/// Evaluates several methods on one dataset, sharing features where the backbone is the same.
+std::vector<Evaluation> evaluate(const Dataset& dataset,
+                                 const std::vector<std::string>& methods,
+                                 const MethodOptions& method_options = {},
+                                 const EvaluateOptions& options = {});
+
+/// [{"method", "dataset", "queries", "database", "dim", "recall": {..}, "seconds": {..}, "options":
+/// {..}}]
+std::string to_json(const std::vector<Evaluation>& evaluations);
+
+}  // namespace ria

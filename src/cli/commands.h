@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// The subcommands: each adds itself to the program and runs when it was chosen.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace ria::cli {
+
+void add_describe(CLI::App& program);
+void add_index(CLI::App& program);
+void add_query(CLI::App& program);
+void add_eval(CLI::App& program);
+void add_methods(CLI::App& program);
+void add_weights(CLI::App& program);
+void add_simulate(CLI::App& program);
+void add_demo(CLI::App& program);
+
+}  // namespace ria::cli

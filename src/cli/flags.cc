@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "cli/flags.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "util/files.h"
+
+namespace ria::cli {
+
+namespace {
+
+std::string the_command_line;
+
+std::string quoted(const std::string& word) {
+  const bool plain =
+      !word.empty() && word.find_first_of(" \t\n'\"\\$&|;<>*?()") == std::string::npos;
+  return plain ? word : "'" + word + "'";
+}
+
+}  // namespace
+
+void MethodFlags::add_runtime(CLI::App& command) {
+  command
+      .add_option("--weights", options_.backbone.weights, "weight file instead of the cached one")
+      ->type_name("FILE");
+  command.add_option("--num_threads", options_.backbone.num_threads, "threads; 0: all cores")
+      ->capture_default_str();
+}
+
+void MethodFlags::add(CLI::App& command, bool many) {
+  command_ = &command;
+  CLI::Option* method = command.add_option("--method", methods_, "method, see 'ria methods'")
+                            ->capture_default_str()
+                            ->type_name("NAME");
+  many ? method->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+       : method->expected(1);
+  add_head(command);
+  add_image(command);
+  add_runtime(command);
+}
+
+void MethodFlags::add_head(CLI::App& command) {
+  RiaOptions& ria = options_.ria;
+  const std::string group = "Aggregation";
+  const auto flag = [&](const char* name, auto& field, const char* text) {
+    return command.add_option(name, field, text)->capture_default_str()->group(group);
+  };
+  estimator_ = to_string(ria.estimator);
+  mapping_ = to_string(ria.mapping);
+  gem_sign_ = to_string(options_.gem.sign);
+  flag("--d", ria.d, "ria: projected dimension; the descriptor has d(d+1)/2 values");
+  flag("--projection",
+       ria.projection,
+       "ria: random, none, pca (of the database), pca:FOLDER or FILE.npy");
+  flag("--seed", ria.seed, "ria: seed of the random projection");
+  flag("--normalize_patches", normalize_patches_, "L2-normalise each patch first: true or false");
+  flag("--estimator", estimator_, "ria: sample, recov, ledoit_wolf or oas");
+  flag("--tau", ria.tau, "ria: threshold of recov");
+  flag("--eps", ria.eps, "ria: added to the diagonal");
+  flag("--mapping",
+       mapping_,
+       "ria: newton_schulz, power, log_euclidean, log_euclidean_centred or identity");
+  flag("--iterations", ria.iterations, "ria: steps of newton_schulz");
+  flag("--alpha", ria.alpha, "ria: exponent of power, in (0, 1]");
+  flag("--p", options_.gem.p, "gem: exponent");
+  flag("--gem_sign", gem_sign_, "gem: preserve, clamp or absolute");
+  flag("--gem_eps", options_.gem.gem_eps, "gem: floor of clamp");
+}
+
+void MethodFlags::add_image(CLI::App& command) {
+  const std::string group = "Pictures";
+  command.add_option("--image_size", image_size_, "N: shortest side in pixels; H W: exact size")
+      ->expected(1, 2)
+      ->type_name("N | H W")
+      ->group(group);
+  command
+      .add_option(
+          "--longest_side", options_.longest_side, "longest side in pixels; 0: the backbone's own")
+      ->group(group);
+  command.add_flag("--native_size", options_.native_size, "do not resize")->group(group);
+  command
+      .add_option("--resize",
+                  options_.resize,
+                  "pil_bilinear, pil_bicubic, pil_lanczos, tensor_bilinear[_aa], "
+                  "tensor_bicubic[_aa] or tensor_nearest")
+      ->group(group);
+  command.add_option("--stage", options_.backbone.stage, "resnet: cut after stage 1 (stem) to 5")
+      ->capture_default_str()
+      ->group(group);
+}
+
+std::size_t MethodFlags::shaping_count() const {
+  std::size_t count = 0;
+  for (const CLI::Option* option : command_->get_options()) {
+    if (option->get_group() == "Aggregation" || option->get_group() == "Pictures")
+      count += option->count();
+  }
+  return count;
+}
+
+MethodOptions MethodFlags::options() const {
+  MethodOptions options = options_;
+  options.ria.estimator = parse_estimator(estimator_);
+  options.ria.mapping = parse_mapping(mapping_);
+  options.gem.sign = parse_gem_sign(gem_sign_);
+  if (normalize_patches_ != "true" && normalize_patches_ != "false") {
+    throw std::invalid_argument(
+        fmt::format("--normalize_patches is '{}', true or false was expected", normalize_patches_));
+  }
+  options.ria.normalize_patches = options.gem.normalize_patches = normalize_patches_ == "true";
+  for (const int side : image_size_) {
+    if (side < 1)
+      throw std::invalid_argument(fmt::format("--image_size is {}, at least 1 was expected", side));
+  }
+  if (image_size_.size() == 1) options.shortest_side = image_size_[0];
+  if (image_size_.size() == 2) {
+    options.image_height = image_size_[0];
+    options.image_width = image_size_[1];
+  }
+  options.validate();
+  return options;
+}
+
+RunOptions run_options(const std::string& label, int num_threads) {
+  RunOptions run;
+  run.num_threads = num_threads;
+  run.stop = stop_on_interrupt();
+  run.progress = progress_line(label);
+  return run;
+}
+
+void report_failures(const std::vector<Failure>& failures, std::size_t total) {
+  if (failures.empty()) return;
+  if (failures.size() == total) {
+    throw std::runtime_error(fmt::format(
+        "none of {} pictures could be described; the first: {}", total, failures[0].reason));
+  }
+  for (const Failure& failure : failures) {
+    const bool named = failure.reason.find(failure.file) != std::string::npos;
+    fmt::print(stderr, "ria: skipped: {}{}\n", named ? "" : failure.file + ": ", failure.reason);
+  }
+  fmt::print(stderr, "ria: {} of {} pictures were skipped\n", failures.size(), total);
+}
+
+void remember_command_line(int argc, char** argv) {
+  std::vector<std::string> words{"ria"};
+  for (int i = 1; i < argc; ++i) words.push_back(quoted(argv[i]));
+  the_command_line = fmt::format("{}", fmt::join(words, " "));
+}
+
+const std::string& command_line() { return the_command_line; }
+
+void write_output(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    fmt::print("{}", text);
+  } else {
+    write_text(file, text);
+  }
+}
+
+}  // namespace ria::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Flags that several subcommands share. A flag, the C++ field and the JSON key carry one name.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "ria/method.h"
+#include "ria/recognizer.h"
+
+namespace ria::cli {
+
+/// --method and everything a method can be told.
+class MethodFlags {
+ public:
+  /// `many`: --method may be given several times.
+  void add(CLI::App& command, bool many);
+  /// Only the flags that choose weights and threads: what a command with a ready index needs.
+  void add_runtime(CLI::App& command);
+
+  const std::vector<std::string>& methods() const { return methods_; }
+  /// What the flags say; throws std::invalid_argument naming the flag.
+  MethodOptions options() const;
+  int num_threads() const { return options_.backbone.num_threads; }
+  /// Whether any flag that shapes descriptors was given.
+  bool shapes_descriptors() const { return command_ != nullptr && shaping_count() > 0; }
+
+ private:
+  void add_head(CLI::App& command);
+  void add_image(CLI::App& command);
+  std::size_t shaping_count() const;
+
+  CLI::App* command_ = nullptr;
+  std::vector<std::string> methods_ = {"resnet50-ria"};
+  MethodOptions options_;
+  std::string estimator_, mapping_, gem_sign_;
+  std::string normalize_patches_ = "true";
+  std::vector<int> image_size_;
+};
+
+/// Threads, progress on the terminal under this label, and Ctrl-C.
+RunOptions run_options(const std::string& label, int num_threads);
+
+/// One line a failed picture on standard error, and a count. Throws std::runtime_error if all
+/// failed.
+void report_failures(const std::vector<Failure>& failures, std::size_t total);
+
+/// The command line as typed, for records.
+void remember_command_line(int argc, char** argv);
+const std::string& command_line();
+
+/// Writes text to a file, or to standard output for "-".
+void write_output(const std::string& file, const std::string& text);
+
+}  // namespace ria::cli

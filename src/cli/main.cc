@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <new>
+#include <stdexcept>
+
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "ria/recognizer.h"
+#include "ria/version.h"
+
+namespace {
+
+constexpr int kWorldError = 1;
+constexpr int kUsageError = 2;
+constexpr int kInterrupted = 130;
+
+int fail(int code, const std::string& message) {
+  fmt::print(stderr, "ria: {}\n", message);
+  return code;
+}
+
+int parse_and_run(CLI::App& program, int argc, char** argv) {
+  try {
+    program.parse(argc, argv);
+    return 0;
+  } catch (const CLI::Success& help_or_version) {
+    return program.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    return fail(kUsageError, fmt::format("{} (see --help)", error.what()));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program{"Visual place recognition: which of the places I know is this?", "ria"};
+  program.set_version_flag("--version", std::string("ria ") + RIA_VERSION);
+  program.require_subcommand(1);
+  program.get_formatter()->column_width(36);
+  using namespace ria::cli;
+  remember_command_line(argc, argv);
+  for (const auto add : {add_describe,
+                         add_index,
+                         add_query,
+                         add_eval,
+                         add_methods,
+                         add_weights,
+                         add_simulate,
+                         add_demo}) {
+    add(program);
+  }
+  try {
+    return parse_and_run(program, argc, argv);
+  } catch (const ria::Interrupted& error) {
+    return fail(kInterrupted,
+                fmt::format("{}; run the same command again to finish", error.what()));
+  } catch (const std::invalid_argument& error) {
+    return fail(kUsageError, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kWorldError, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(kWorldError, error.what());
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// How enumerators are spelt in flags and JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "ria/method.h"
+
+namespace ria {
+
+namespace {
+
+template <typename Enum, std::size_t N>
+using Names = std::array<std::pair<std::string_view, Enum>, N>;
+
+constexpr Names<Estimator, 4> kEstimators{{{"sample", Estimator::kSample},
+                                           {"recov", Estimator::kRecov},
+                                           {"ledoit_wolf", Estimator::kLedoitWolf},
+                                           {"oas", Estimator::kOas}}};
+constexpr Names<Mapping, 5> kMappings{{{"newton_schulz", Mapping::kNewtonSchulz},
+                                       {"power", Mapping::kPower},
+                                       {"log_euclidean", Mapping::kLogEuclidean},
+                                       {"log_euclidean_centred", Mapping::kLogEuclideanCentred},
+                                       {"identity", Mapping::kIdentity}}};
+constexpr Names<GemSign, 3> kGemSigns{{{"preserve", GemSign::kPreserve},
+                                       {"clamp", GemSign::kClamp},
+                                       {"absolute", GemSign::kAbsolute}}};
+constexpr Names<Resize, 8> kResizes{{{"pil_bilinear", Resize::kPilBilinear},
+                                     {"pil_bicubic", Resize::kPilBicubic},
+                                     {"pil_lanczos", Resize::kPilLanczos},
+                                     {"tensor_bilinear", Resize::kTensorBilinear},
+                                     {"tensor_bilinear_aa", Resize::kTensorBilinearAa},
+                                     {"tensor_bicubic", Resize::kTensorBicubic},
+                                     {"tensor_bicubic_aa", Resize::kTensorBicubicAa},
+                                     {"tensor_nearest", Resize::kTensorNearest}}};
+
+template <typename Enum, std::size_t N>
+std::string name_of(const Names<Enum, N>& names, Enum value) {
+  for (const auto& [name, known] : names) {
+    if (known == value) return std::string(name);
+  }
+  throw std::invalid_argument("value without a name");
+}
+
+template <typename Enum, std::size_t N>
+Enum parse(const Names<Enum, N>& names, const char* what, const std::string& text) {
+  std::vector<std::string_view> known;
+  for (const auto& [name, value] : names) {
+    if (name == text) return value;
+    known.push_back(name);
+  }
+  throw std::invalid_argument(
+      fmt::format("unknown {} '{}', known: {}", what, text, fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+std::string to_string(Estimator estimator) { return name_of(kEstimators, estimator); }
+std::string to_string(Mapping mapping) { return name_of(kMappings, mapping); }
+std::string to_string(GemSign sign) { return name_of(kGemSigns, sign); }
+std::string to_string(Resize resize) { return name_of(kResizes, resize); }
+Estimator parse_estimator(const std::string& name) { return parse(kEstimators, "estimator", name); }
+Mapping parse_mapping(const std::string& name) { return parse(kMappings, "mapping", name); }
+GemSign parse_gem_sign(const std::string& name) { return parse(kGemSigns, "gem_sign", name); }
+Resize parse_resize(const std::string& name) { return parse(kResizes, "resize", name); }
+
+}  // namespace ria

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Charts as SVG text, to stand inside an HTML page.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ria {
+
+struct ChartSeries {
+  std::string name;
+  std::vector<std::array<double, 2>> points;  ///< x, y; in order of x
+};
+
+struct ChartAxis {
+  std::string label;
+  std::vector<double> ticks;  ///< rising; empty: nice numbers around the data
+};
+
+struct LineChart {
+  std::string title;
+  ChartAxis x;
+  ChartAxis y;
+  std::vector<ChartSeries> series;
+  int width = 760;  ///< units of the view box: pixels when shown at full size
+  int height = 400;
+  int decimals = 1;  ///< of y in labels for a pointer and for a screen reader
+};
+
+/// About `count` multiples of 1, 2 or 5 times a power of ten; the first is at most `low`, the last
+/// at least `high`.
+std::vector<double> nice_ticks(double low, double high, int count);
+
+/// Rules for everything that line_chart_svg() draws, for light and dark. A page needs them once.
+std::string_view chart_style();
+
+/// The chart as an <svg> element. Series differ in colour, dashes and marker shape. (A file of its
+/// own would add xmlns and a <style> with chart_style().)
+std::string line_chart_svg(const LineChart& chart);
+
+}  // namespace ria

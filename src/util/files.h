@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Files that are read whole or written whole.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ria {
+
+/// Bytes of a file; throws std::runtime_error naming it.
+std::vector<std::uint8_t> read_bytes(const std::filesystem::path& file);
+std::string read_text(const std::filesystem::path& file);
+
+/// A file that appears under its name only when commit() has succeeded; until then it is a hidden
+/// sibling that the destructor removes. Every failed write throws std::runtime_error naming the
+/// file.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path file);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::uint8_t> bytes);
+  void write(std::string_view text);
+  template <typename T>
+  void write_values(std::span<const T> values) {
+    write({reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes()});
+  }
+  /// Where the bytes are until commit(), for libraries that want a name to write to.
+  const std::filesystem::path& temporary() const { return temporary_; }
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* what) const;
+
+  std::filesystem::path file_;
+  std::filesystem::path temporary_;
+  std::FILE* handle_ = nullptr;
+};
+
+/// AtomicFile in one call.
+void write_text(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace ria

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Which network a file holds, told from the names and shapes of its tensors.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "weights/tensor.h"
+
+namespace ria {
+
+/// "resnet18", "resnet34", "resnet50", "resnet101", "resnet152" by block kind and counts (whatever
+/// the width; the last stage may be cut off), "resnet" for other counts, else "unknown".
+std::string infer_architecture(const TensorFile& file);
+
+/// torchvision name -> name in the file, for stem and stages of a ResNet stored under torchvision
+/// or CosPlace names behind any known prefix; empty if the file holds none.
+std::map<std::string, std::string> canonical_resnet_names(const TensorFile& file);
+
+}  // namespace ria

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Every container variant of checkpoint_formats, bit for bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "golden/golden.h"
+#include "weights/architecture.h"
+#include "weights/tensor.h"
+
+namespace ria {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path formats() { return golden_dir() / "checkpoint_formats"; }
+
+bool legacy(const std::string& file) { return file.find("_legacy") != std::string::npos; }
+
+/// The name a tensor has in our state dict; fixtures give the path inside, '/' between levels.
+std::string our_name(std::string path) {
+  if (path.empty()) return "tensor";
+  const std::string state_dict = "state_dict/";
+  return path.starts_with(state_dict) ? path.substr(state_dict.size()) : path;
+}
+
+TEST(CheckpointGolden, ZipArchivesAreBitExact) {
+  RIA_NEEDS_GOLDEN("checkpoint_formats");
+  const TensorFile expected = TensorFile::open(formats() / "expected.safetensors");
+  int compared = 0;
+  for (const auto& [key, want] : expected.tensors()) {
+    SCOPED_TRACE(key);
+    const std::size_t colons = key.find("::");
+    const std::string file = key.substr(0, colons);
+    if (legacy(file)) continue;
+    const TensorFile got_file = TensorFile::open(formats() / file);
+    const Tensor& got = got_file.at(our_name(key.substr(colons + 2)));
+    EXPECT_EQ(got.shape, want.shape);
+    if (got.dtype == want.dtype) {
+      EXPECT_TRUE(
+          std::equal(got.bytes.begin(), got.bytes.end(), want.bytes.begin(), want.bytes.end()));
+    } else {  // half precision is given as float32
+      EXPECT_TRUE(got.dtype == DType::F16 || got.dtype == DType::BF16);
+      EXPECT_EQ(got.floats(), want.floats());
+    }
+    ++compared;
+  }
+  EXPECT_GE(compared, 25);
+}
+
+TEST(CheckpointGolden, UnknownObjectsAreSkipped) {
+  RIA_NEEDS_GOLDEN("checkpoint_formats");
+  const TensorFile file = TensorFile::open(formats() / "nested_everything_zip.pth");
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"module.backbone.weight", "module.p"}));
+}
+
+TEST(CheckpointGolden, LegacyFilesAreRefusedInOneLine) {
+  RIA_NEEDS_GOLDEN("checkpoint_formats");
+  int refused = 0;
+  const nlohmann::json files = load_case("checkpoint_formats")["files"];
+  for (const auto& [file, role] : files.items()) {
+    if (!legacy(file)) continue;
+    SCOPED_TRACE(file);
+    try {
+      TensorFile::open(formats() / file);
+      ADD_FAILURE() << "no error";
+    } catch (const std::runtime_error& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find(file), std::string::npos);
+      EXPECT_NE(text.find("legacy"), std::string::npos);
+      EXPECT_EQ(text.find('\n'), std::string::npos);
+      ++refused;
+    }
+  }
+  EXPECT_EQ(refused, 3);
+}
+
+TEST(CheckpointGolden, SafetensorsDtypes) {
+  RIA_NEEDS_GOLDEN("checkpoint_formats");
+  const TensorFile file = TensorFile::open(formats() / "st_dtypes.safetensors");
+  const TensorFile expected = TensorFile::open(formats() / "expected.safetensors");
+  EXPECT_EQ(file.metadata(), (Metadata{{"format", "pt"}, {"note", "fixture"}}));
+  EXPECT_EQ(file.names().size(), 8u);
+  for (const std::string& name : file.names()) {
+    SCOPED_TRACE(name);
+    const Tensor& want = expected.at("dtypes_zip.pth::" + name);
+    EXPECT_EQ(file.at(name).shape, want.shape);
+    EXPECT_EQ(file.at(name).doubles(), want.doubles());
+  }
+}
+
+TEST(CheckpointGolden, ResnetNamesResolveToTheSameTensors) {
+  RIA_NEEDS_GOLDEN("resnet");
+  for (const std::string kind : {"bottleneck50", "basic18"}) {
+    SCOPED_TRACE(kind);
+    const fs::path folder = golden_dir() / "resnet";
+    const TensorFile torchvision = TensorFile::open(folder / (kind + "_torchvision.pth"));
+    const TensorFile cosplace = TensorFile::open(folder / (kind + "_cosplace_names.safetensors"));
+    const std::string architecture = kind == "basic18" ? "resnet18" : "resnet50";
+    EXPECT_EQ(infer_architecture(torchvision), architecture);
+    EXPECT_EQ(infer_architecture(cosplace), architecture);
+    const auto names = canonical_resnet_names(cosplace);
+    ASSERT_EQ(names.size(), torchvision.names().size());
+    for (const auto& [name, stored] : names) {
+      EXPECT_EQ(torchvision.at(name).shape, cosplace.at(stored).shape) << name;
+      EXPECT_EQ(torchvision.at(name).doubles(), cosplace.at(stored).doubles()) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ria

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// CosPlace's head alone and behind its network, and AnyLoc's pooling, as the case lists them.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "aggregate/features.h"
+#include "backbone/resnet.h"
+#include "golden/golden.h"
+#include "golden/pixels.h"
+#include "ria/aggregator.h"
+
+namespace ria {
+namespace {
+
+class GemGolden : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    RIA_NEEDS_GOLDEN("gem");
+    info_ = load_case("gem");
+    folder_ = golden_dir() / "gem";
+    inputs_.emplace(TensorFile::open(folder_ / "inputs.safetensors"));
+    outputs_.emplace(TensorFile::open(folder_ / "outputs.safetensors"));
+  }
+  double atol(const std::string& key) const { return info_["tolerance"][key]["atol"]; }
+
+  /// The file of the case's list whose name ends like this.
+  TensorFile weights(const std::string& ending) const {
+    for (const auto& [file, meaning] : info_["weights"].items()) {
+      if (file.ends_with(ending)) return TensorFile::open(folder_ / file);
+    }
+    throw std::runtime_error("no weights ending in " + ending);
+  }
+
+  static std::string name_ending(const TensorFile& file, const std::string& ending) {
+    for (const std::string& name : file.names()) {
+      if (name.ends_with(ending)) return name;
+    }
+    throw std::runtime_error("no tensor ending in " + ending);
+  }
+
+  static LinearLayer linear(const TensorFile& file) {
+    const Tensor& w = file.at(name_ending(file, "aggregation.3.weight"));
+    const std::vector<float> weight = w.floats(),
+                             bias = file.at(name_ending(file, "aggregation.3.bias")).floats();
+    return {Eigen::Map<const Matrix>(weight.data(), w.shape[0], w.shape[1]),
+            Eigen::Map<const Vector>(bias.data(), static_cast<Eigen::Index>(bias.size()))};
+  }
+
+  static GemOptions clamped(const TensorFile& file) {
+    GemOptions options;
+    options.p = file.at(name_ending(file, "aggregation.1.p")).doubles().at(0);
+    return options;
+  }
+
+  nlohmann::json info_;
+  std::filesystem::path folder_;
+  std::optional<TensorFile> inputs_, outputs_;
+};
+
+TEST_F(GemGolden, CosPlaceHead) {
+  const TensorFile file = weights(".safetensors");
+  const GemOptions options = clamped(file);
+  const Tensor& x = inputs_->at("cosplace_head.x");
+  for (std::int64_t b = 0; b < x.shape[0]; ++b) {
+    const Matrix patches = rows_of_nchw(x, b);
+    expect_close(normalized_rows(patches),
+                 rows_of_nchw(outputs_->at("cosplace_head.l2"), b),
+                 atol("cosplace_head.l2"));
+    expect_close(gem_pool(patches, options),
+                 row_of(outputs_->at("cosplace_head.gem"), b),
+                 atol("cosplace_head.gem"));
+    const auto head = make_gem(static_cast<int>(patches.cols()), options, linear(file));
+    expect_close(head->aggregate({patches, 0, 0, {}}),
+                 row_of(outputs_->at("cosplace_head.out"), b),
+                 atol("cosplace_head.out"));
+  }
+}
+
+TEST_F(GemGolden, CosPlaceWholeNetwork) {
+  const TensorFile file = weights(".pth");
+  ResNetPlan plan = plan_resnet(file, 5);
+  const ConvNet net(std::move(plan.steps), {plan.stage_tensors.back()});
+  const FeatureMap map = net.run(pixels_of(inputs_->at("cosplace_e2e.image"))).front();
+  const Matrix patches = Eigen::Map<const Matrix>(
+      map.hwc.data(), static_cast<Eigen::Index>(map.height) * map.width, map.channels);
+  const auto head = make_gem(map.channels, clamped(file), linear(file));
+  expect_close(head->aggregate({patches, map.height, map.width, {}}),
+               row_of(outputs_->at("cosplace_e2e.out"), 0),
+               atol("cosplace_e2e.out"));
+}
+
+TEST_F(GemGolden, AnyLocPooling) {
+  const Tensor& x = inputs_->at("anyloc.patches");
+  const std::vector<float> values = x.floats();
+  int checked = 0;
+  for (const std::string& name : outputs_->names()) {
+    std::smatch match;
+    if (!std::regex_match(name, match, std::regex("anyloc\\.p(\\d+)(_\\d+)?(_abs)?"))) continue;
+    SCOPED_TRACE(name);
+    GemOptions options;
+    options.normalize_patches = false;  // the patches come normalised, but for one channel
+    options.p =
+        std::stod(match[1].str() + (match[2].matched ? "." + match[2].str().substr(1) : ""));
+    options.sign = match[3].matched ? GemSign::kAbsolute : GemSign::kPreserve;
+    for (std::int64_t b = 0; b < x.shape[0]; ++b) {
+      const Eigen::Map<const Matrix> patches(
+          values.data() + b * x.shape[1] * x.shape[2], x.shape[1], x.shape[2]);
+      expect_close(gem_pool(patches, options), row_of(outputs_->at(name), b), atol(name));
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 0);
+}
+
+}  // namespace
+}  // namespace ria

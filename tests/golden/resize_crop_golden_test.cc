@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// Resizing and cropping against torchvision and Pillow. What is checked comes from case.json: names
+// and `how` texts say the kind and the sizes, so another case of the same form runs unchanged.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "golden/golden.h"
+#include "ria/image.h"
+#include "weights/npy.h"
+
+namespace ria {
+namespace {
+
+using nlohmann::json;
+using Shape = std::vector<std::int64_t>;
+
+constexpr float kTolerance = 1e-5f;  // case.json: "float tensors"
+
+const std::filesystem::path& folder() {
+  static const std::filesystem::path path = golden_dir() / "resize_crop";
+  return path;
+}
+
+Image picture() { return load_image(folder() / "image.png"); }
+Pixels normalised() { return to_pixels(picture(), Normalization::kImagenet); }
+
+void expect_planes(const Pixels& pixels, const Tensor& expected) {
+  ASSERT_EQ(expected.dtype, DType::F32);
+  ASSERT_EQ(expected.shape, (Shape{3, pixels.height, pixels.width}));
+  const std::vector<float> values = expected.floats();
+  ASSERT_EQ(values.size(), pixels.chw.size());
+  float worst = 0.0f;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    // Written so that a NaN fails.
+    const float difference = std::abs(values[i] - pixels.chw[i]);
+    worst = difference <= worst ? worst : difference;
+  }
+  EXPECT_LE(worst, kTolerance);
+}
+
+void expect_bytes(const Image& image, const Tensor& expected) {
+  ASSERT_EQ(expected.dtype, DType::U8);
+  ASSERT_EQ(expected.shape, (Shape{image.height, image.width, 3}));
+  ASSERT_EQ(expected.bytes.size(), image.rgb.size());
+  int worst = 0;
+  for (std::size_t i = 0; i < image.rgb.size(); ++i) {
+    worst = std::max(worst, std::abs(expected.bytes[i] - image.rgb[i]));
+  }
+  EXPECT_EQ(worst, 0) << "largest difference in levels";
+}
+
+Resize tensor_kind(const std::string& filter, bool antialias) {
+  if (filter == "bilinear") return antialias ? Resize::kTensorBilinearAa : Resize::kTensorBilinear;
+  return antialias ? Resize::kTensorBicubicAa : Resize::kTensorBicubic;
+}
+
+Resize pil_kind(const std::string& filter) {
+  if (filter == "bilinear") return Resize::kPilBilinear;
+  return filter == "bicubic" ? Resize::kPilBicubic : Resize::kPilLanczos;
+}
+
+Preprocessing to_size(Resize kind, int height, int width) {
+  Preprocessing options;
+  options.resize = kind;
+  options.height = height;
+  options.width = width;
+  return options;
+}
+
+std::optional<std::smatch> matched(const std::string& text, const std::string& pattern) {
+  std::smatch match;
+  if (!std::regex_search(text, match, std::regex(pattern))) return std::nullopt;
+  return match;
+}
+
+/// The difference of two neighbours of a list like "rows 0,3,6..": every how many are kept.
+int step_of(const std::string& how, const std::string& axis) {
+  const auto match = matched(how, axis + " (\\d+),(\\d+)");
+  return match ? std::stoi((*match)[2]) - std::stoi((*match)[1]) : 1;
+}
+
+/// `how` may begin with "same": then its sizes are those of an earlier entry.
+void check_anyloc(const std::string& how, const std::string& sizes_from, const Tensor& expected) {
+  const auto crop = matched(sizes_from, "CenterCrop\\((\\d+), ?(\\d+)\\)");
+  const auto size = matched(sizes_from, "resize to \\((\\d+), ?(\\d+)\\)");
+  ASSERT_TRUE(crop && size) << sizes_from;
+  const auto number = [](const auto& match, int i) { return std::stoi((*match)[i]); };
+  const Pixels resized =
+      resize_pixels(normalised(), number(size, 1), number(size, 2), Resize::kTensorBilinear);
+  const Pixels cropped = center_crop(resized, number(crop, 1), number(crop, 2));
+  const auto channel = matched(how, "channel (\\d+)");
+  const int first_channel = channel ? std::stoi((*channel)[1]) : 0;
+  const int channels = channel ? 1 : 3;
+  const int row_step = step_of(how, "rows");
+  const int column_step = step_of(how, "cols");
+  const std::vector<float> values = expected.floats();
+  std::size_t i = 0;
+  float worst = 0.0f;
+  for (int c = first_channel; c < first_channel + channels; ++c) {
+    for (int y = 0; y < cropped.height; y += row_step) {
+      for (int x = 0; x < cropped.width; x += column_step, ++i) {
+        ASSERT_LT(i, values.size());
+        const float difference = std::abs(values[i] - cropped.at(c, y, x));
+        worst = difference <= worst ? worst : difference;
+      }
+    }
+  }
+  EXPECT_EQ(i, values.size());
+  EXPECT_LE(worst, kTolerance);
+}
+
+void check_gray(const Tensor& expected) {
+  const Image gray = load_image(folder() / "gray.png");
+  ASSERT_EQ(expected.shape.size(), 3u);
+  const int height = static_cast<int>(expected.shape[0]);
+  const int width = static_cast<int>(expected.shape[1]);
+  ASSERT_LE(height, gray.height);
+  ASSERT_LE(width, gray.width);
+  Image corner{height, width, {}};
+  for (int y = 0; y < height; ++y) {
+    const auto row = gray.rgb.begin() + static_cast<std::ptrdiff_t>(y) * gray.width * 3;
+    corner.rgb.insert(corner.rgb.end(), row, row + width * 3);
+  }
+  expect_bytes(corner, expected);
+}
+
+/// False if the name says nothing this test knows how to compute.
+bool check_tensor(const std::string& name, const Tensor& expected) {
+  if (const auto m = matched(name, "^tensor_(bilinear|bicubic)_(aa|noaa)_(\\d+)x(\\d+)$")) {
+    const Resize kind = tensor_kind((*m)[1], (*m)[2] == "aa");
+    const int height = std::stoi((*m)[3]);
+    const int width = std::stoi((*m)[4]);
+    expect_planes(resize_pixels(normalised(), height, width, kind), expected);
+    expect_planes(preprocess(picture(), to_size(kind, height, width)), expected);
+  } else if (const auto n = matched(name, "^tensor_nearest_(\\d+)x(\\d+)$")) {
+    const int height = std::stoi((*n)[1]);
+    const int width = std::stoi((*n)[2]);
+    expect_planes(resize_pixels(normalised(), height, width, Resize::kTensorNearest), expected);
+  } else if (const auto s = matched(name, "^tensor_short(\\d+)_(aa|noaa)$")) {
+    Preprocessing options;
+    options.resize = tensor_kind("bilinear", (*s)[2] == "aa");
+    options.shortest_side = std::stoi((*s)[1]);
+    expect_planes(preprocess(picture(), options), expected);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool check_pil(const std::string& name, const Tensor& expected) {
+  const std::string filters = "^pil_(bilinear|bicubic|lanczos)";
+  if (const auto m = matched(name, filters + "(_up)?_(\\d+)x(\\d+)_(u8|norm)$")) {
+    const Resize kind = pil_kind((*m)[1]);
+    const int height = std::stoi((*m)[3]);
+    const int width = std::stoi((*m)[4]);
+    if ((*m)[5] == "u8") {
+      expect_bytes(resize_image(picture(), height, width, kind), expected);
+    } else {
+      expect_planes(preprocess(picture(), to_size(kind, height, width)), expected);
+    }
+  } else if (const auto s = matched(name, filters + "_short(\\d+)_u8$")) {
+    Preprocessing options;
+    options.resize = pil_kind((*s)[1]);
+    options.shortest_side = std::stoi((*s)[2]);
+    const Image image = picture();
+    const auto [height, width] = resized_size(image.height, image.width, options);
+    expect_bytes(resize_image(image, height, width, options.resize), expected);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+TEST(ResizeCropGolden, Files) {
+  RIA_NEEDS_GOLDEN("resize_crop");
+  const json entries = load_case("resize_crop").at("files");
+  ASSERT_FALSE(entries.empty());
+  // What "same" refers to: the one entry that states its sizes in full.
+  std::string anyloc_how;
+  for (const auto& [name, entry] : entries.items()) {
+    const std::string how = entry.value("how", "");
+    if (name.starts_with("anyloc_") && !how.starts_with("same")) anyloc_how = how;
+  }
+  for (const auto& [name, entry] : entries.items()) {
+    SCOPED_TRACE(name);
+    const Tensor expected = read_npy(folder() / (name + ".npy"));
+    EXPECT_EQ(expected.shape, entry.at("shape").get<Shape>());
+    if (name.starts_with("anyloc_")) {
+      const std::string how = entry.at("how");
+      check_anyloc(how, how.starts_with("same") ? anyloc_how : how, expected);
+    } else if (name == "gray_as_rgb_u8") {
+      check_gray(expected);
+    } else {
+      EXPECT_TRUE(check_tensor(name, expected) || check_pil(name, expected))
+          << "no rule for this entry";
+    }
+  }
+}
+
+/// A picture whose every value tells its row, from 1 (0 is the padding).
+Pixels numbered_rows(int height) {
+  Pixels pixels{height, 1, {}};
+  for (int c = 0; c < 3; ++c) {
+    for (int y = 0; y < height; ++y) pixels.chw.push_back(static_cast<float>(y + 1));
+  }
+  return pixels;
+}
+
+TEST(ResizeCropGolden, CropOffsets) {
+  RIA_NEEDS_GOLDEN("resize_crop");
+  const json entries = load_case("resize_crop").at("center_crop_offsets_[H,h,top]");
+  ASSERT_FALSE(entries.empty());
+  for (const json& entry : entries) {
+    SCOPED_TRACE(entry.dump());
+    const Pixels cropped = center_crop(numbered_rows(entry[0]), entry[1], 1);
+    EXPECT_EQ(cropped.at(0, 0, 0), entry[2].get<int>() + 1);
+    EXPECT_EQ(cropped.height, entry[1].get<int>());
+  }
+}
+
+TEST(ResizeCropGolden, CropPadding) {
+  RIA_NEEDS_GOLDEN("resize_crop");
+  const json entries = load_case("resize_crop").at("center_crop_padding_if_smaller");
+  ASSERT_FALSE(entries.empty());
+  for (const json& entry : entries) {
+    SCOPED_TRACE(entry.dump());
+    const Pixels cropped = center_crop(numbered_rows(entry.at("in")), entry.at("crop"), 1);
+    std::vector<int> filled;
+    for (int y = 0; y < cropped.height; ++y) {
+      if (cropped.at(1, y, 0) != 0.0f) filled.push_back(y);
+    }
+    EXPECT_EQ(filled, entry.at("ones_rows").get<std::vector<int>>());
+  }
+}
+
+}  // namespace
+}  // namespace ria

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// The whole chain on small rendered pictures, mostly with the backbone that needs no weights.
+#include <gtest/gtest.h>
+
+#include "cache_in.h"
+#include "pipeline/journal.h"
+#include "ria/ria.h"
+#include "temporary_folder.h"
+#include "util/files.h"
+
+namespace ria {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Pipeline : public ::testing::Test {
+ protected:
+  static constexpr int kPictures = 6;
+
+  void SetUp() override {
+    for (int i = 0; i < kPictures; ++i) {
+      pictures_.push_back(folder_ / (std::to_string(i) + ".png"));
+      save_image(pictures_.back(), render_street({0, 40.0 * i}, Condition::kDay, 96, 128, 7));
+    }
+  }
+  static Matrix describe(const Recognizer& r, const std::vector<fs::path>& pictures, int threads) {
+    RunOptions run;
+    run.num_threads = threads;
+    return r.describe(pictures, run).descriptors;
+  }
+
+  TemporaryFolder folder_;
+  CacheIn cache_{folder_ / "cache"};
+  std::vector<fs::path> pictures_;
+};
+
+TEST_F(Pipeline, ManyPicturesEqualOneByOneForAnyThreads) {
+  const Recognizer recognizer("rootsift-ria");
+  const Matrix one = describe(recognizer, pictures_, 1);
+  EXPECT_EQ(one, describe(recognizer, pictures_, 3));
+  for (int i = 0; i < kPictures; ++i) {
+    EXPECT_EQ(one.row(i).transpose(), recognizer.describe(pictures_[i]));
+    EXPECT_NEAR(one.row(i).norm(), 1, 1e-6f);
+  }
+}
+
+TEST_F(Pipeline, MethodsTogetherEqualEachAlone) {
+  const auto recognizers = make_recognizers({"rootsift-ria", "rootsift-gem", "rootsift-mean"});
+  std::vector<const Recognizer*> views;
+  for (const auto& r : recognizers) views.push_back(r.get());
+  EXPECT_EQ(&recognizers[0]->backbone(), &recognizers[1]->backbone());
+  const auto together = describe_together(views, pictures_);
+  for (std::size_t r = 0; r < views.size(); ++r) {
+    EXPECT_EQ(together[r].descriptors, describe(*views[r], pictures_, 1));
+  }
+}
+
+TEST_F(Pipeline, ABadPictureIsReportedAndTheOthersDescribed) {
+  write_text(pictures_[2], "no picture");
+  const Descriptions all = Recognizer("rootsift-gem").describe(pictures_);
+  ASSERT_EQ(all.failures.size(), 1u);
+  EXPECT_EQ(all.failures[0].picture, 2);
+  EXPECT_TRUE(all.descriptors.row(2).isZero());
+  const Descriptions good = all.without_failures();
+  EXPECT_EQ(good.names.size(), 5u);
+  EXPECT_EQ(good.descriptors.row(2), all.descriptors.row(3));
+}
+
+TEST_F(Pipeline, AnInterruptedRunGoesOnWhereItStopped) {
+  const Recognizer recognizer("rootsift-ria");
+  const Matrix expected = describe(recognizer, pictures_, 1);
+  std::stop_source stop;
+  RunOptions run;
+  run.num_threads = 1;
+  run.stop = stop.get_token();
+  run.progress = [&](int done, int) {
+    if (done == 4) stop.request_stop();
+  };
+  EXPECT_THROW(recognizer.describe(pictures_, run), Interrupted);
+  int first = 0;
+  RunOptions again;
+  again.num_threads = 1;
+  again.progress = [&](int done, int) {
+    if (first == 0) first = done;
+  };
+  EXPECT_EQ(recognizer.describe(pictures_, again).descriptors, expected);
+  EXPECT_EQ(first, 5);  // four were kept
+  EXPECT_TRUE(fs::is_empty(cache_folder() / "unfinished"));
+}
+
+TEST_F(Pipeline, AChangedPictureIsNotResumed) {
+  const Recognizer recognizer("rootsift-ria");
+  std::stop_source stop;
+  RunOptions run;
+  run.num_threads = 1;
+  run.stop = stop.get_token();
+  run.progress = [&](int, int) { stop.request_stop(); };
+  EXPECT_THROW(recognizer.describe(pictures_, run), Interrupted);
+  save_image(pictures_[0], render_street({0, 500}, Condition::kDay, 96, 128, 7));
+  EXPECT_EQ(describe(recognizer, pictures_, 1).row(0).transpose(),
+            recognizer.describe(pictures_[0]));
+}
+
+TEST_F(Pipeline, AnIndexRemembersItsMethod) {
+  MethodOptions options;
+  options.ria.d = 12;
+  options.ria.projection = "pca";
+  Recognizer recognizer("rootsift-ria", options);
+  EXPECT_THROW(recognizer.dim(), std::invalid_argument);
+  recognizer.index(pictures_).save(folder_ / "places.ria");
+  const Index index = Index::load(folder_ / "places.ria");
+  const Recognizer again(index);
+  EXPECT_EQ(again.options().ria.d, 12);
+  const Matrix descriptors = describe(again, pictures_, 1);
+  for (int i = 0; i < kPictures; ++i) {
+    const Match best = index.search(Matrix(descriptors.row(i)), 1).front().front();
+    EXPECT_EQ(best.place, i);
+    EXPECT_NEAR(best.score, 1, 1e-5f);
+  }
+}
+
+TEST_F(Pipeline, AnIndexOfOtherWeightsIsRefused) {
+  Index index(
+      {"rootsift-ria", options_json(find_method("rootsift-ria"), {}), "abc123", "0.1.0", 2080});
+  try {
+    const Recognizer recognizer(index);
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("abc123"), std::string::npos);
+  }
+}
+
+TEST_F(Pipeline, JournalDropsADamagedTail) {
+  {
+    Journal journal("test", 3);
+    journal.append({1, {10, 20}, {1, 2, 3}});
+    journal.append({2, {11, 21}, {4, 5, 6}});
+    journal.flush();
+  }
+  const fs::path file = cache_folder() / "unfinished" / "test.partial";
+  fs::resize_file(file, fs::file_size(file) - 5);
+  Journal journal("test", 3);
+  const auto records = journal.take(10);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].picture, 1);
+  EXPECT_EQ(records[0].values, (std::vector<float>{1, 2, 3}));
+  journal.remove();
+  EXPECT_FALSE(fs::exists(file));
+}
+
+TEST_F(Pipeline, ARunWithoutAWritableCacheStillEnds) {
+  write_text(folder_ / "file", "");
+  const CacheIn unusable(folder_ / "file");
+  EXPECT_EQ(Recognizer("rootsift-mean").describe(pictures_).failures.size(), 0u);
+}
+
+TEST(Methods, EveryRowIsWellFormedAndItsOptionsRoundTrip) {
+  for (const Method& method : methods()) {
+    EXPECT_EQ(method.name, method.backbone + "-" + method.aggregator);
+    EXPECT_FALSE(method.summary.empty());
+    EXPECT_FALSE(method.paper.empty());
+    MethodOptions options;
+    options.ria.d = 17;
+    options.ria.mapping = Mapping::kLogEuclideanCentred;
+    options.ria.estimator = Estimator::kOas;
+    options.gem.p = 5;
+    options.gem.sign = GemSign::kPreserve;
+    options.image_height = 100;
+    options.image_width = 120;
+    options.resize = "tensor_bicubic_aa";
+    const std::string json = options_json(method, options);
+    EXPECT_EQ(options_json(method, parse_options_json(json)), json);
+  }
+  EXPECT_THROW(parse_options_json(R"({"no_such": 1})"), std::invalid_argument);
+  EXPECT_THROW(parse_options_json(R"({"d": "x"})"), std::invalid_argument);
+  EXPECT_THROW(parse_options_json("nonsense"), std::invalid_argument);
+  EXPECT_THROW(find_method("resnet50-nonsense"), std::invalid_argument);
+}
+
+class EveryMethod : public ::testing::TestWithParam<Method> {};
+
+TEST_P(EveryMethod, GivesAUnitFiniteRepeatableDescriptor) {
+  try {
+    if (!GetParam().weights.empty()) cached_weights(GetParam().weights);
+  } catch (const std::runtime_error& missing) {
+    GTEST_SKIP() << missing.what();
+  }
+  const Recognizer recognizer(GetParam().name);
+  const Image image = render_street({0, 10}, Condition::kNight, 90, 120, 1);
+  const Descriptor v = recognizer.describe(image);
+  EXPECT_EQ(v.size(), recognizer.dim());
+  EXPECT_TRUE(v.allFinite());
+  EXPECT_NEAR(v.norm(), 1, 1e-5f);
+  EXPECT_EQ(v, recognizer.describe(image));
+  // One core or all: the same bits.
+  set_thread_cores(1);
+  EXPECT_EQ(v, recognizer.describe(image));
+  set_thread_cores(0);
+  // A sliver is a picture too.
+  Image sliver{30, 20000, std::vector<std::uint8_t>(3u * 30 * 20000, 90)};
+  for (std::size_t i = 0; i < sliver.rgb.size(); i += 7)
+    sliver.rgb[i] = static_cast<std::uint8_t>(i);
+  EXPECT_NEAR(recognizer.describe(sliver).norm(), 1, 1e-5f);
+  // One pixel has no gradients: only their mean has then nothing to say.
+  const Image pixel{1, 1, {10, 200, 90}};
+  if (GetParam().name == "rootsift-mean") {
+    EXPECT_THROW(recognizer.describe(pixel), std::invalid_argument);
+  } else {
+    EXPECT_NEAR(recognizer.describe(pixel).norm(), 1, 1e-5f);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryMethod, ::testing::ValuesIn(methods()), [](const auto& info) {
+  std::string name = info.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace ria
