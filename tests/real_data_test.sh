@@ -15,7 +15,7 @@ recall() {  # ground truth, method...: prints R@1 of each
   shift
   for method in "$@"; do flags+=(--method "$method"); done
   "$ria" eval --dataset "$data/$truth" "${flags[@]}" --seed 42 --json "$folder/out.json" >&2
-  grep -A8 '"recall"' "$folder/out.json" | grep '"1":' | tr -dc '0-9.\n'
+  grep -A8 '"recall"' "$folder/out.json" | sed -n 's/.*"1": *\([0-9.]*\).*/\1/p'
 }
 at_least() {  # value, bound, what
   awk -v value="$1" -v bound="$2" 'BEGIN { exit !(value >= bound) }' || { echo "$3 is $1, at least $2 was expected"; exit 1; }

@@ -24,7 +24,7 @@ enum class Mapping {
 struct RiaOptions {
   int d = 64;                         ///< projected dimension; descriptor has d(d+1)/2 values
   std::string projection = "random";  ///< random | none | pca | pca:FOLDER | FILE.npy (D x d)
-  std::uint64_t seed = 42;            ///< of the random orthogonal projection
+  std::uint32_t seed = 42;            ///< of the random orthogonal projection
   bool normalize_patches = true;  ///< L2-normalise each patch first: the scale tau and eps assume
   Estimator estimator = Estimator::kRecov;
   double tau = 1e-5;  ///< saliency threshold of recov, equation (3)
@@ -63,9 +63,10 @@ class Aggregator {
   virtual Descriptor aggregate(const PatchFeatures& features) const = 0;
 };
 
-/// D x d matrix with orthonormal columns, Haar-distributed: Q of the QR decomposition of PyTorch's
-/// torch.manual_seed(seed); torch.randn(D, d). The same seed gives the same bits.
-Matrix random_orthogonal(int rows, int columns, std::uint64_t seed);
+/// D x d matrix with orthonormal columns, Haar-distributed; the same seed gives the same bits. It
+/// spans what scikit-learn's GaussianRandomProjection(n_components=d, random_state=seed) projects
+/// on, so that an experiment in Python can use the same subspace.
+Matrix random_orthogonal(int rows, int columns, std::uint32_t seed);
 
 /// The d directions of largest variance of the rows, as D x d orthonormal columns.
 Matrix fit_pca(const Matrix& rows, int d);

@@ -27,7 +27,7 @@ struct Evaluation {
   std::map<std::string, double> seconds;  ///< decode, backbone, aggregate, search, wall
   std::string options;                    ///< JSON
   std::string weights_sha256;
-  std::uint64_t seed = 42;
+  std::uint32_t seed = 42;
   std::vector<std::vector<Match>> predictions;  ///< per query, best first
   std::vector<Failure> failures;
 

@@ -18,45 +18,55 @@ namespace ria {
 
 namespace {
 
-/// A uniform number in [0, 1) of 24 bits, as PyTorch makes one.
-float uniform(std::mt19937& engine) {
-  return static_cast<float>(engine() & 0xffffffu) * 0x1.0p-24f;
-}
+/// The numbers of numpy.random.RandomState(seed).normal(): Mersenne twister and Marsaglia's polar
+/// method.
+class RandomState {
+ public:
+  explicit RandomState(std::uint32_t seed) : engine_(seed) {}
 
-/// Box-Muller on sixteen uniform numbers: the first eight are radii, the last eight angles.
-void to_normal_16(float* x) {
-  for (int j = 0; j < 8; ++j) {
-    const float radius = std::sqrt(-2 * std::log(1 - x[j]));
-    const float angle = 2 * std::numbers::pi_v<float> * x[j + 8];
-    x[j] = radius * std::cos(angle);
-    x[j + 8] = radius * std::sin(angle);
+  double normal() {
+    if (has_spare_) {
+      has_spare_ = false;
+      return spare_;
+    }
+    double x = 0, y = 0, r2 = 0;
+    do {
+      x = 2 * uniform() - 1;
+      y = 2 * uniform() - 1;
+      r2 = x * x + y * y;
+    } while (r2 >= 1 || r2 == 0);
+    const double scale = std::sqrt(-2 * std::log(r2) / r2);
+    spare_ = scale * x;
+    has_spare_ = true;
+    return scale * y;
   }
-}
+
+ private:
+  double uniform() {  // 53 bits
+    const std::uint32_t high = engine_() >> 5, low = engine_() >> 6;
+    return (high * 67108864.0 + low) / 9007199254740992.0;
+  }
+
+  std::mt19937 engine_;
+  double spare_ = 0;
+  bool has_spare_ = false;
+};
 
 }  // namespace
 
-Matrix standard_normal(int rows, int columns, std::uint64_t seed) {
-  std::mt19937 engine(static_cast<std::uint32_t>(seed));
-  Matrix normal(rows, columns);
-  const Eigen::Index size = normal.size();
-  if (size < 16) throw std::invalid_argument("fewer than 16 random numbers are drawn another way");
-  float* x = normal.data();
-  for (Eigen::Index i = 0; i < size; ++i) x[i] = uniform(engine);
-  for (Eigen::Index i = 0; i + 16 <= size; i += 16) to_normal_16(x + i);
-  if (size % 16 != 0) {  // the last sixteen are drawn anew
-    for (Eigen::Index i = size - 16; i < size; ++i) x[i] = uniform(engine);
-    to_normal_16(x + size - 16);
-  }
+MatrixD standard_normal(int rows, int columns, std::uint32_t seed) {
+  RandomState state(seed);
+  MatrixD normal(rows, columns);
+  for (Eigen::Index i = 0; i < normal.size(); ++i) normal.data()[i] = state.normal();
   return normal;
 }
 
-Matrix random_orthogonal(int rows, int columns, std::uint64_t seed) {
+Matrix random_orthogonal(int rows, int columns, std::uint32_t seed) {
   if (columns < 1 || columns > rows) {
     throw std::invalid_argument(
         fmt::format("d is {}, it must be from 1 to the feature dimension {}", columns, rows));
   }
-  const Eigen::MatrixXd gaussian =
-      standard_normal(std::max(rows, 16), columns, seed).topRows(rows).cast<double>();
+  const Eigen::MatrixXd gaussian = standard_normal(columns, rows, seed).transpose();
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(gaussian);
   Eigen::MatrixXd q = qr.householderQ() * Eigen::MatrixXd::Identity(rows, columns);
   // A positive diagonal of R makes Q unique and Haar-distributed.

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 struct Demo {
   std::string out = "demo", backbone;
-  std::uint64_t seed = 42;
+  std::uint32_t seed = 42;
   int num_threads = 0;
   SimulateFlags street;
 

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "ria/store.h"
+#include "util/files.h"
 
 namespace ria::cli {
 
@@ -24,6 +25,7 @@ struct Describe {
       throw std::invalid_argument(
           fmt::format("--out is '{}', a name ending in .npy or .h5 was expected", out));
     }
+    check_writable(target);
     std::vector<fs::path> pictures;
     for (const std::string& path : paths) {
       const auto found = list_pictures(path);

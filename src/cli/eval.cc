@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "ria/evaluate.h"
+#include "util/files.h"
 
 namespace ria::cli {
 
@@ -34,6 +35,7 @@ struct Eval {
     }
     for (const std::string& name : method.methods()) find_method(name);
     const MethodOptions method_options = method.options();
+    if (!json.empty() && json != "-") check_writable(json);
     const Dataset data = load();
     EvaluateOptions options;
     options.recall_values = recall_values;

@@ -24,6 +24,11 @@ std::string quoted(const std::string& word) {
   return plain ? word : "'" + word + "'";
 }
 
+std::string say(const Failure& failure) {
+  const bool named = failure.reason.find(failure.file) != std::string::npos;
+  return named ? failure.reason : failure.file + ": " + failure.reason;
+}
+
 }  // namespace
 
 void MethodFlags::add_runtime(CLI::App& command) {
@@ -35,7 +40,6 @@ void MethodFlags::add_runtime(CLI::App& command) {
 }
 
 void MethodFlags::add(CLI::App& command, bool many) {
-  command_ = &command;
   CLI::Option* method = command.add_option("--method", methods_, "method, see 'ria methods'")
                             ->capture_default_str()
                             ->type_name("NAME");
@@ -52,9 +56,6 @@ void MethodFlags::add_head(CLI::App& command) {
   const auto flag = [&](const char* name, auto& field, const char* text) {
     return command.add_option(name, field, text)->capture_default_str()->group(group);
   };
-  estimator_ = to_string(ria.estimator);
-  mapping_ = to_string(ria.mapping);
-  gem_sign_ = to_string(options_.gem.sign);
   flag("--d", ria.d, "ria: projected dimension; the descriptor has d(d+1)/2 values");
   flag("--projection",
        ria.projection,
@@ -76,15 +77,22 @@ void MethodFlags::add_head(CLI::App& command) {
 
 void MethodFlags::add_image(CLI::App& command) {
   const std::string group = "Pictures";
-  command.add_option("--image_size", image_size_, "N: shortest side in pixels; H W: exact size")
-      ->expected(1, 2)
-      ->type_name("N | H W")
+  CLI::Option* size =
+      command
+          .add_option("--image_size", image_size_, "N: shortest side in pixels; H W: exact size")
+          ->expected(1, 2)
+          ->type_name("N | H W")
+          ->group(group);
+  CLI::Option* longest = command
+                             .add_option("--longest_side",
+                                         options_.longest_side,
+                                         "longest side in pixels; 0: the backbone's own")
+                             ->excludes(size)
+                             ->group(group);
+  command.add_flag("--native_size", options_.native_size, "do not resize")
+      ->excludes(size)
+      ->excludes(longest)
       ->group(group);
-  command
-      .add_option(
-          "--longest_side", options_.longest_side, "longest side in pixels; 0: the backbone's own")
-      ->group(group);
-  command.add_flag("--native_size", options_.native_size, "do not resize")->group(group);
   command
       .add_option("--resize",
                   options_.resize,
@@ -94,15 +102,6 @@ void MethodFlags::add_image(CLI::App& command) {
   command.add_option("--stage", options_.backbone.stage, "resnet: cut after stage 1 (stem) to 5")
       ->capture_default_str()
       ->group(group);
-}
-
-std::size_t MethodFlags::shaping_count() const {
-  std::size_t count = 0;
-  for (const CLI::Option* option : command_->get_options()) {
-    if (option->get_group() == "Aggregation" || option->get_group() == "Pictures")
-      count += option->count();
-  }
-  return count;
 }
 
 MethodOptions MethodFlags::options() const {
@@ -140,11 +139,10 @@ void report_failures(const std::vector<Failure>& failures, std::size_t total) {
   if (failures.empty()) return;
   if (failures.size() == total) {
     throw std::runtime_error(fmt::format(
-        "none of {} pictures could be described; the first: {}", total, failures[0].reason));
+        "none of {} pictures could be described; the first: {}", total, say(failures[0])));
   }
   for (const Failure& failure : failures) {
-    const bool named = failure.reason.find(failure.file) != std::string::npos;
-    fmt::print(stderr, "ria: skipped: {}{}\n", named ? "" : failure.file + ": ", failure.reason);
+    fmt::print(stderr, "ria: skipped: {}\n", say(failure));
   }
   fmt::print(stderr, "ria: {} of {} pictures were skipped\n", failures.size(), total);
 }

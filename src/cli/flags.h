@@ -23,18 +23,16 @@ class MethodFlags {
   /// What the flags say; throws std::invalid_argument naming the flag.
   MethodOptions options() const;
   int num_threads() const { return options_.backbone.num_threads; }
-  /// Whether any flag that shapes descriptors was given.
-  bool shapes_descriptors() const { return command_ != nullptr && shaping_count() > 0; }
 
  private:
   void add_head(CLI::App& command);
   void add_image(CLI::App& command);
-  std::size_t shaping_count() const;
 
-  CLI::App* command_ = nullptr;
   std::vector<std::string> methods_ = {"resnet50-ria"};
   MethodOptions options_;
-  std::string estimator_, mapping_, gem_sign_;
+  std::string estimator_ = to_string(RiaOptions{}.estimator);
+  std::string mapping_ = to_string(RiaOptions{}.mapping);
+  std::string gem_sign_ = to_string(GemOptions{}.sign);
   std::string normalize_patches_ = "true";
   std::vector<int> image_size_;
 };

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "util/files.h"
 
 namespace ria::cli {
 
@@ -15,6 +16,7 @@ struct Build {
   MethodFlags method;
 
   void run() {
+    check_writable(out);
     const auto pictures = list_pictures(folder);
     RunOptions options = run_options("indexing", method.num_threads());
     options.names_relative_to = folder;

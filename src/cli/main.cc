@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 
@@ -21,13 +24,28 @@ int fail(int code, const std::string& message) {
   return code;
 }
 
+/// Whether the last subcommand that was given wants another.
+bool awaits_subcommand(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  return given.empty() ? app.get_require_subcommand_min() > 0 : awaits_subcommand(*given[0]);
+}
+
 int parse_and_run(CLI::App& program, int argc, char** argv) {
   try {
     program.parse(argc, argv);
+    if (std::fflush(stdout) != 0) {
+      throw std::runtime_error(
+          fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    }
     return 0;
   } catch (const CLI::Success& help_or_version) {
     return program.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
+    const auto words = program.remaining(true);
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) &&
+        awaits_subcommand(program) && !words.empty()) {
+      return fail(kUsageError, fmt::format("unknown subcommand '{}' (see --help)", words[0]));
+    }
     return fail(kUsageError, fmt::format("{} (see --help)", error.what()));
   }
 }

@@ -28,6 +28,7 @@ class Line {
       : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) != 0) {}
 
   void show(int done, int total) {
+    if (total == 1) return;
     const Clock::time_point now = Clock::now();
     if (first_done_ < 0) {  // a resumed run starts in the middle; its rate counts from there
       first_done_ = done - 1;

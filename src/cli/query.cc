@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/progress.h"
+#include "util/json.h"
 
 namespace ria::cli {
 
@@ -54,7 +55,7 @@ void print_json(const Index& index, const Descriptions& queries, const Answers& 
     }
     list.push_back({{"query", queries.names[q]}, {"matches", matches}});
   }
-  fmt::print("{}\n", list.dump(2));
+  fmt::print("{}\n", json_text(list, 2));
 }
 
 struct Query {
@@ -84,6 +85,18 @@ struct Query {
     }
   }
 
+  /// What is wrong with the index is the file's fault, not the caller's.
+  Recognizer recognizer_of(const Index& index) const {
+    const BackboneOptions backbone = flags.options().backbone;
+    try {
+      return Recognizer(index, backbone);
+    } catch (const std::logic_error& error) {
+      throw std::runtime_error(fmt::format("{}: {}", index_file, error.what()));
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(fmt::format("{}: {}", index_file, error.what()));
+    }
+  }
+
   void run() const {
     if (k < 1) throw std::invalid_argument(fmt::format("-k is {}, at least 1 was expected", k));
     const Index index = Index::load(index_file);
@@ -93,9 +106,8 @@ struct Query {
     }
     const auto pictures = list_pictures(path);
     RunOptions options = run_options("describing", flags.num_threads());
-    if (pictures.size() == 1) options.progress = nullptr;
     if (fs::is_directory(path)) options.names_relative_to = path;
-    const Recognizer recognizer(index, flags.options().backbone);
+    const Recognizer recognizer = recognizer_of(index);
     const Descriptions all = recognizer.describe(pictures, options);
     report_failures(all.failures, pictures.size());
     const Descriptions good = all.without_failures();

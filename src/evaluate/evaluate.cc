@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "ria/version.h"
+#include "util/json.h"
 
 namespace ria {
 
@@ -33,6 +35,10 @@ std::vector<std::vector<Match>> search_all(const Descriptions& all,
   std::vector<int> places, queries;
   for (int i = 0; i < static_cast<int>(bad.size()); ++i) {
     if (!bad[i]) (i < database ? places : queries).push_back(i);
+  }
+  if (places.empty()) {
+    throw std::runtime_error("none of the database pictures could be described; the first: " +
+                             all.failures.front().reason);
   }
   Index index(header);
   std::vector<std::string> names;
@@ -138,7 +144,7 @@ std::vector<Evaluation> evaluate(const Dataset& dataset,
 std::string to_json(const std::vector<Evaluation>& evaluations) {
   json list = json::array();
   for (const Evaluation& evaluation : evaluations) list.push_back(evaluation_json(evaluation));
-  return list.dump(2) + "\n";
+  return json_text(list, 2) + "\n";
 }
 
 }  // namespace ria

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "util/json.h"
 #include "weights/safetensors.h"
 
 namespace ria {
@@ -135,7 +136,7 @@ std::vector<Match> Index::search(const Descriptor& query, int k) const {
 
 void Index::save(const std::filesystem::path& file) const {
   TensorMap tensors{{"descriptors", matrix_tensor(impl_->flat.get_xb(), size(), header().dim)},
-                    {"names", text_tensor(nlohmann::json(names()).dump())}};
+                    {"names", text_tensor(json_text(nlohmann::json(names())))}};
   if (projection().size() > 0) {
     tensors["projection"] =
         matrix_tensor(projection().data(), projection().rows(), projection().cols());

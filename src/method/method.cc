@@ -106,7 +106,11 @@ void MethodOptions::validate() const {
     throw std::invalid_argument(
         fmt::format("image_size is {}x{}, both sides were expected", image_height, image_width));
   }
-  if (longest_side < 0 || shortest_side < 0 || image_height < 0 || image_width < 0) {
+  if (longest_side < 0) {
+    throw std::invalid_argument(fmt::format(
+        "longest_side is {}, 0 (the backbone's own) or more was expected", longest_side));
+  }
+  if (shortest_side < 0 || image_height < 0 || image_width < 0) {
     throw std::invalid_argument("image_size must not be negative");
   }
   if (!resize.empty()) parse_resize(resize);

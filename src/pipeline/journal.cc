@@ -43,7 +43,12 @@ void forget_old(const fs::path& folder) {
 
 Journal::Journal(const std::string& fingerprint, int record_floats)
     : record_floats_(record_floats) {
-  const fs::path folder = cache_folder() / "unfinished";
+  fs::path folder;
+  try {
+    folder = cache_folder() / "unfinished";
+  } catch (const std::runtime_error&) {
+    return;  // no home, no journal
+  }
   std::error_code error;
   fs::create_directories(folder, error);
   forget_old(folder);

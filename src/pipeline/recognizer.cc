@@ -137,15 +137,23 @@ void Recognizer::fit(const std::vector<fs::path>& pictures, const RunOptions& ru
       spread(asked == "pca" ? pictures : list_pictures(asked.substr(sizeof kPcaOf - 1)), kPictures);
   PcaFitter fitter(backbone_->dim());
   int done = 0;
+  std::string reason;
   for (const fs::path& picture : chosen) {
     if (run.stop.stop_requested()) throw Interrupted(done, static_cast<int>(chosen.size()));
     try {
       fitter.add(backbone_->extract(preprocess(load_image(picture), preprocessing_)).patches,
                  options_.ria.normalize_patches);
-    } catch (const std::runtime_error&) {
+    } catch (const std::runtime_error& error) {
+      if (reason.empty()) reason = error.what();
       continue;  // describe() reports the picture
     }
     if (run.progress) run.progress(++done, static_cast<int>(chosen.size()));
+  }
+  if (fitter.rows() == 0) {
+    throw std::runtime_error(
+        fmt::format("none of {} pictures could be read to fit the projection; the first: {}",
+                    chosen.size(),
+                    reason));
   }
   projection_ = fitter.fit(options_.ria.d);
   options_.ria.projection = "pca";

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "util/files.h"
@@ -22,15 +23,22 @@ fs::path beside(fs::path file, const char* ending) { return file.replace_extensi
 void save_npy(const fs::path& file, const Descriptions& d, const IndexHeader& header) {
   std::string names;
   for (const std::string& name : d.names) names += name + "\n";
-  write_text(beside(file, ".names.txt"), names);
+  AtomicFile names_file(beside(file, ".names.txt"));
+  names_file.write(names);
   const nlohmann::json record{{"method", header.method},
                               {"options", nlohmann::json::parse(header.options)},
                               {"weights_sha256", header.weights_sha256},
                               {"ria_version", header.ria_version},
                               {"dim", header.dim},
                               {"count", d.names.size()}};
-  write_text(beside(file, ".json"), record.dump(2) + "\n");
+  AtomicFile record_file(beside(file, ".json"));
+  record_file.write(record.dump(2) + "\n");
+  // All three or none: only renaming is left to the small ones when the large one stands.
+  names_file.sync();
+  record_file.sync();
   write_npy(file, d.descriptors.data(), d.descriptors.rows(), d.descriptors.cols());
+  names_file.commit();
+  record_file.commit();
 }
 
 /// An HDF5 identifier that is checked when made and closed when left.
@@ -104,10 +112,15 @@ std::string group_name(const std::string& name) {
 }
 
 void save_h5(const fs::path& file, const Descriptions& d, const IndexHeader& header) {
+  // After a failed write HDF5's own clean-up at exit touches the closed file again and crashes.
+  static const herr_t no_exit_handler = H5dont_atexit();
+  static_cast<void>(no_exit_handler);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are ours to report
   H5Writer out(file);
+  std::set<std::string> written;  // a picture given twice is kept once
   for (std::size_t i = 0; i < d.names.size(); ++i) {
     const std::string group = group_name(d.names[i]);
+    if (!written.insert(group).second) continue;
     const std::int64_t size[2] = {d.image_sizes[i][1], d.image_sizes[i][0]};  // hloc: width, height
     out.dataset(group + "/global_descriptor",
                 H5T_NATIVE_FLOAT,

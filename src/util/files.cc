@@ -40,6 +40,10 @@ std::string read_text(const fs::path& file) {
 }
 
 AtomicFile::AtomicFile(fs::path file) : file_(std::move(file)) {
+  if (file_.empty() || fs::is_directory(file_)) {
+    errno = file_.empty() ? ENOENT : EISDIR;
+    fail("cannot write");
+  }
   const fs::path folder = file_.has_parent_path() ? file_.parent_path() : fs::path(".");
   std::string pattern = (folder / ("." + file_.filename().string() + ".XXXXXX")).string();
   const int descriptor = ::mkstemp(pattern.data());
@@ -72,15 +76,21 @@ void AtomicFile::write(std::string_view text) {
   write({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
-void AtomicFile::commit() {
+void AtomicFile::sync() {
   // Space may run out as late as here; fsync makes the rename mean what it says.
   if (std::fflush(handle_) != 0 || ::fsync(::fileno(handle_)) != 0) fail("cannot write");
+}
+
+void AtomicFile::commit() {
+  sync();
   std::FILE* handle = handle_;
   handle_ = nullptr;
   if (std::fclose(handle) != 0) fail("cannot write");
   if (std::rename(temporary_.c_str(), file_.c_str()) != 0) fail("cannot write");
   temporary_.clear();
 }
+
+void check_writable(const fs::path& file) { AtomicFile probe(file); }
 
 void write_text(const fs::path& file, std::string_view text) {
   AtomicFile out(file);

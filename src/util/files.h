@@ -34,6 +34,7 @@ class AtomicFile {
   }
   /// Where the bytes are until commit(), for libraries that want a name to write to.
   const std::filesystem::path& temporary() const { return temporary_; }
+  void sync();
   void commit();
 
  private:
@@ -43,6 +44,10 @@ class AtomicFile {
   std::filesystem::path temporary_;
   std::FILE* handle_ = nullptr;
 };
+
+/// Throws the error that writing this file would give, before hours of work are spent on its
+/// content.
+void check_writable(const std::filesystem::path& file);
 
 /// AtomicFile in one call.
 void write_text(const std::filesystem::path& file, std::string_view text);
