@@ -158,9 +158,10 @@ TEST_F(ImageFile, RefusesWhatIsCutShort) {
   save_image(folder_ / "whole.png", noise(40, 50));
   for (const char* name : {"whole.jpg", "whole.png"}) {
     const std::string whole = read(folder_ / name);
-    for (const double part : {0.02, 0.3, 0.6, 0.95}) {
-      const auto size = static_cast<std::size_t>(part * static_cast<double>(whole.size()));
-      expect_refused(write("cut_" + std::string(name), whole.substr(0, size)), "cut short");
+    for (int percent = 2; percent < 100; ++percent) {
+      SCOPED_TRACE(percent);
+      const std::string part = whole.substr(0, whole.size() * percent / 100);
+      expect_refused(write("cut_" + std::string(name), part), "cut short");
     }
     expect_refused(write("last_" + std::string(name), whole.substr(0, whole.size() - 1)),
                    "cut short");
@@ -178,6 +179,74 @@ TEST_F(ImageFile, ThumbnailsEndIsNotThePicturesEnd) {
   const std::string with_thumbnail = whole.substr(0, 2) + app1 + whole.substr(2);
   EXPECT_EQ(load_image(write("b.jpg", with_thumbnail)).rgb, load_image(folder_ / "a.jpg").rgb);
   expect_refused(write("c.jpg", with_thumbnail.substr(0, with_thumbnail.size() / 2)), "cut short");
+}
+
+TEST_F(ImageFile, RefusesDamagedJpeg) {
+  save_image(folder_ / "a.jpg", noise(40, 50));
+  const std::string whole = read(folder_ / "a.jpg");
+  const std::string end = "\xFF\xD9";
+  const std::size_t half = whole.size() / 2;
+  expect_refused(write("half.jpg", whole.substr(0, half) + end),
+                 "is a damaged JPEG: Corrupt JPEG data: premature end of data segment");
+  for (const int size : {64, 300, 1000}) {
+    std::string zeroed = whole;
+    zeroed.replace(half, size, size, '\0');
+    expect_refused(write("zeroed.jpg", zeroed), "is a damaged JPEG: Corrupt JPEG data");
+  }
+  // What the decoder has not used may be a camera's few stray bytes, or lost data.
+  const std::string scan = whole.substr(0, whole.size() - end.size());
+  ::testing::internal::CaptureStderr();
+  const Image stray = load_image(write("stray.jpg", scan + "12345678" + end));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(stray.rgb, load_image(folder_ / "a.jpg").rgb);
+  expect_refused(write("lost.jpg", scan + std::string(100, '5') + end), "is a damaged JPEG");
+}
+
+TEST_F(ImageFile, RefusesJpegByItsHeader) {
+  save_image(folder_ / "a.jpg", noise(40, 50));
+  const std::string whole = read(folder_ / "a.jpg");
+  const std::size_t frame = whole.find("\xFF\xC0");  // marker, length, bits, height, width
+  ASSERT_NE(frame, std::string::npos);
+  const auto changed = [&](std::size_t at, const std::string& bytes) {
+    std::string copy = whole;
+    copy.replace(frame + at, bytes.size(), bytes);
+    return write("changed.jpg", copy);
+  };
+  expect_refused(changed(4, "\x0C"), "this kind of JPEG is not supported: Unsupported");
+  expect_refused(changed(1, "\xC9"), "this kind of JPEG is not supported: Sorry, arithmetic");
+  expect_refused(changed(1, "\xC3"), "this kind of JPEG is not supported: Unsupported");
+  expect_refused(changed(5, "\xF0\x01\xF0\x02"), "61441x61442 pixels is larger than 2^30");
+  expect_refused(changed(5, "\x70\x01\x70\x01"), "cut short");  // before 2.5 GB are asked for
+  expect_refused(changed(5, std::string(4, '\0')), "is a damaged JPEG: Empty JPEG image");
+}
+
+TEST_F(ImageFile, ReadsOrRefusesJpegWithRandomBytes) {
+  const std::vector<std::uint8_t> encoded = encode_jpeg(noise(24, 33));
+  const std::string whole(encoded.begin(), encoded.end());
+  const std::size_t size_field = whole.find("\xFF\xC0") + 5;
+  std::uint32_t state = 1;
+  const auto random = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
+  int refused = 0;
+  ::testing::internal::CaptureStderr();
+  for (int copy = 0; copy < 200; ++copy) {
+    std::string bytes = whole;
+    for (int i = 0; i <= copy % 8; ++i) {
+      const std::size_t at = random() % bytes.size();
+      const bool size = at >= size_field && at < size_field + 4;
+      if (!size) bytes[at] = static_cast<char>(random());
+    }
+    try {
+      const Image image = load_image(write("a.jpg", bytes));
+      EXPECT_EQ(image.height, 24);
+      EXPECT_EQ(image.width, 33);
+      EXPECT_EQ(image.rgb.size(), 24u * 33u * 3u);
+    } catch (const std::runtime_error& error) {
+      EXPECT_FALSE(contains(error.what(), "\n")) << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_GT(refused, 100);
 }
 
 TEST_F(ImageFile, RefusesDamagedPng) {
@@ -219,6 +288,38 @@ TEST_F(ImageFile, ReadsEveryKindOfColour) {
                 0);
   const Image grey = load_image(write("grey.pgm", "P5\n2 1\n255\n\x10\xF0"));
   EXPECT_EQ(grey.rgb, (std::vector<std::uint8_t>{16, 16, 16, 240, 240, 240}));
+}
+
+/// One orange pixel with alpha 50 % that its colours are not multiplied by.
+std::string tiff_with_alpha(bool little) {
+  std::string bytes = little ? "II" : "MM";
+  const auto put = [&](std::uint32_t value, int size) {
+    for (int i = 0; i < size; ++i) {
+      bytes.push_back(static_cast<char>(value >> 8 * (little ? i : size - 1 - i)));
+    }
+  };
+  constexpr std::uint32_t kPixel = 8, kBits = 12, kDirectory = 20;
+  put(42, 2);
+  put(kDirectory, 4);
+  bytes += "\xC8\x64\x32\x80";
+  for (int channel = 0; channel < 4; ++channel) put(8, 2);
+  // Tag and value: size, compression, colours, place of the pixel, channels, the fourth is alpha.
+  constexpr std::uint32_t kFields[][2] = {
+      {256, 1}, {257, 1}, {259, 1}, {262, 2}, {277, 4}, {278, 1}, {338, 2}};
+  put(std::size(kFields) + 3, 2);
+  for (const auto& [tag, value] : kFields) {
+    if (tag == 259) put(258, 2), put(3, 2), put(4, 4), put(kBits, 4);
+    if (tag == 277) put(273, 2), put(4, 2), put(1, 4), put(kPixel, 4);
+    if (tag == 338) put(279, 2), put(4, 2), put(1, 4), put(4, 4);
+    put(tag, 2), put(3, 2), put(1, 4), put(value, 2), put(0, 2);
+  }
+  put(0, 4);
+  return bytes;
+}
+
+TEST_F(ImageFile, TransparentTiffKeepsColours) {
+  expect_orange(write("little.tif", tiff_with_alpha(true)), 0);
+  expect_orange(write("big.tif", tiff_with_alpha(false)), 0);
 }
 
 TEST_F(ImageFile, ListsPicturesAsSortedStrings) {

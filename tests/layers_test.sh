@@ -16,7 +16,7 @@ only_in() {  # pattern folder...
     case " $* " in *" $folder "*) ;; *) complain "$file includes $pattern, which lives in: $*" ;; esac
   done
 }
-only_in 'opencv' src/image
+only_in 'opencv|jpeglib|jerror' src/image
 only_in 'dnnl|cblas' src/nn
 only_in 'faiss' src/index
 only_in 'hdf5|H5' src/store

@@ -67,7 +67,7 @@ struct Preprocessing {
 
 /// Reads a picture file as RGB: grey, 16-bit, CMYK and alpha pictures are converted. EXIF
 /// orientation is ignored, as the field's tools do. Throws std::runtime_error naming the file if it
-/// is missing, no picture, or cut short.
+/// is missing, no picture, damaged or cut short.
 Image load_image(const std::filesystem::path& file);
 
 /// Writes a picture; the ending of the name chooses JPEG or PNG. Throws std::runtime_error.

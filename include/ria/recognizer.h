@@ -24,7 +24,8 @@ struct Failure {
   std::string reason;
 };
 
-/// Seconds spent, added up over all threads (stages) and on the clock (wall).
+/// Seconds a method took: its stages added up over all threads, and the clock of the whole run
+/// (wall), which methods that are run together share.
 struct StageSeconds {
   double decode = 0;  ///< read and preprocess
   double backbone = 0;

@@ -6,11 +6,12 @@
 
 namespace ria {
 
-/// Throws std::invalid_argument on no patches, another width than expected, NaN or infinity.
-void check_features(const PatchFeatures& features, int expected_dim);
+/// |row|^2 for every patch. Throws std::invalid_argument on no patches, another width than
+/// expected, NaN, infinity or values whose squares overflow.
+Vector checked_square_sums(const PatchFeatures& features, int expected_dim);
 
 /// 1 / |row|, 0 for a row of zeros.
-Vector inverse_row_norms(const Matrix& patches);
+Vector inverse_norms(const Vector& square_sums);
 
 /// Rows of length one; a row of zeros stays zero.
 Matrix normalized_rows(const Matrix& patches);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "aggregate/features.h"
+#include "nn/gemm.h"
 #include "ria/aggregator.h"
 
 namespace ria {
@@ -26,7 +27,7 @@ class Gem final : public Aggregator {
   }
 
   Descriptor aggregate(const PatchFeatures& features) const override {
-    check_features(features, feature_dim_);
+    checked_square_sums(features, feature_dim_);
     const Vector pooled = gem_pool(features.patches, options_);
     if (layer_.weight.size() == 0) return unit(pooled.cast<double>());
     return unit((layer_.weight * pooled + layer_.bias).cast<double>());
@@ -56,8 +57,8 @@ void GemOptions::validate() const {
 
 Vector gem_pool(const Matrix& patches, const GemOptions& options) {
   options.validate();
-  const Vector scale =
-      options.normalize_patches ? inverse_row_norms(patches) : Vector::Ones(patches.rows());
+  const Vector scale = options.normalize_patches ? inverse_norms(row_square_sums(patches))
+                                                 : Vector::Ones(patches.rows());
   VectorD sum = VectorD::Zero(patches.cols());
   for (Eigen::Index i = 0; i < patches.rows(); ++i) {
     const float* row = patches.row(i).data();

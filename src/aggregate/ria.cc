@@ -15,10 +15,12 @@ namespace {
 
 /// X = X_raw P, equation (1), of the patches as they are or at length one. The lengths divide the
 /// small product instead of the large input.
-Matrix project(const Matrix& patches, const Matrix& projection, bool normalize) {
-  if (projection.size() == 0) return normalize ? normalized_rows(patches) : patches;
-  Matrix x = product(patches, projection);
-  if (normalize) x = inverse_row_norms(patches).asDiagonal() * x;
+Matrix project(const Matrix& patches,
+               const Vector& square_sums,
+               const Matrix& projection,
+               bool normalize) {
+  Matrix x = projection.size() > 0 ? product(patches, projection) : patches;
+  if (normalize) x = inverse_norms(square_sums).asDiagonal() * x;
   return x;
 }
 
@@ -35,6 +37,18 @@ MatrixD estimate(const Matrix& x, const RiaOptions& options) {
       return oas(x).covariance;
   }
   throw std::invalid_argument("unknown estimator");
+}
+
+/// C, equations (1) to (4).
+MatrixD regularized_covariance(const PatchFeatures& features,
+                               int dim,
+                               const RiaOptions& options,
+                               const Matrix& projection) {
+  const Vector square_sums = checked_square_sums(features, dim);
+  MatrixD c = estimate(
+      project(features.patches, square_sums, projection, options.normalize_patches), options);
+  c.diagonal().array() += options.eps;
+  return c;
 }
 
 /// Equations (5) to (8), or what the options put in their place.
@@ -73,8 +87,7 @@ class Ria final : public Aggregator {
   int dim() const override { return dim_; }
 
   Descriptor aggregate(const PatchFeatures& features) const override {
-    check_features(features, feature_dim_);
-    const MatrixD c = ria_covariance(features, options_, projection_);
+    const MatrixD c = regularized_covariance(features, feature_dim_, options_, projection_);
     return unit(vectorize(flatten(c, options_)));
   }
 
@@ -102,10 +115,8 @@ void RiaOptions::validate() const {
 MatrixD ria_covariance(const PatchFeatures& features,
                        const RiaOptions& options,
                        const Matrix& projection) {
-  const Matrix x = project(features.patches, projection, options.normalize_patches);
-  MatrixD c = estimate(x, options);
-  c.diagonal().array() += options.eps;  // equation (4)
-  return c;
+  const auto dim = projection.size() > 0 ? projection.rows() : features.patches.cols();
+  return regularized_covariance(features, static_cast<int>(dim), options, projection);
 }
 
 std::unique_ptr<Aggregator> make_ria(int feature_dim,

@@ -14,6 +14,7 @@ namespace ria::cli {
 
 class SimulateFlags {
  public:
+  explicit SimulateFlags(const SimulateOptions& defaults = {}) : options_(defaults) {}
   void add(CLI::App& command);
   SimulateOptions options(const RunOptions& run) const;
 

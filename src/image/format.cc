@@ -34,38 +34,6 @@ std::uint32_t little_endian(const std::uint8_t* p) {
          static_cast<std::uint32_t>(p[1]) << 8 | p[0];
 }
 
-/// The position of the next marker's code at or after `at`, behind stuffed zeros, restart markers
-/// and fill bytes; the size if there is none.
-std::size_t next_jpeg_marker(Bytes bytes, std::size_t at) {
-  while (at < bytes.size()) {
-    const void* found = std::memchr(bytes.data() + at, 0xFF, bytes.size() - at);
-    if (found == nullptr) return bytes.size();
-    at = static_cast<const std::uint8_t*>(found) - bytes.data() + 1;
-    while (at < bytes.size() && bytes[at] == 0xFF) ++at;
-    if (at == bytes.size()) return at;
-    const bool data = bytes[at] == 0x00 || (bytes[at] >= 0xD0 && bytes[at] <= 0xD7);
-    if (!data) return at;
-    ++at;
-  }
-  return at;
-}
-
-// Segments are skipped by their length, so that the end of an embedded thumbnail is not taken for
-// the picture's; after a scan's header its data runs to the next marker.
-bool jpeg_reaches_end(Bytes bytes) {
-  constexpr std::uint8_t kEnd = 0xD9;
-  constexpr std::uint8_t kStandalone = 0x01;
-  std::size_t at = 2;
-  while ((at = next_jpeg_marker(bytes, at)) < bytes.size()) {
-    const std::uint8_t marker = bytes[at++];
-    if (marker == kEnd) return true;
-    if (marker == kStandalone) continue;
-    if (at + 2 > bytes.size()) return false;
-    at += static_cast<std::size_t>(bytes[at]) << 8 | bytes[at + 1];
-  }
-  return false;
-}
-
 constexpr std::array<std::uint32_t, 256> crc_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < 256; ++i) {
@@ -230,7 +198,7 @@ std::string find_fault(Bytes bytes, PictureFormat format) {
     case PictureFormat::kUnknown:
       return kUnreadable;
     case PictureFormat::kJpeg:
-      return jpeg_reaches_end(bytes) ? "" : kCutShort;
+      return {};  // its decoder tells
     case PictureFormat::kPng:
       return png_fault(bytes);
     case PictureFormat::kBmp:
@@ -255,6 +223,22 @@ std::vector<std::uint8_t> bare_png(Bytes bytes) {
     at += chunk.size();
   }
   return out;
+}
+
+void keep_tiff_colours(std::span<std::uint8_t> bytes) {
+  constexpr std::uint32_t kExtraSamples = 338;
+  constexpr std::uint32_t kUnassociated = 2;
+  constexpr std::uint8_t kAssociated = 1;
+  const TiffReader reader{bytes, bytes[0] == 'I'};
+  const std::size_t directory = *reader.number(4, 4);
+  const std::uint32_t entries = *reader.number(directory, 2);
+  for (std::uint32_t i = 0; i < entries; ++i) {
+    const std::size_t at = directory + 2 + i * std::size_t{12};
+    // One or two values of 16 bits are in the entry itself.
+    if (reader.number(at, 2) != kExtraSamples || *reader.number(at + 4, 4) > 2) continue;
+    if (reader.number(at + 8, 2) == kUnassociated)
+      bytes[at + (reader.little ? 8 : 9)] = kAssociated;
+  }
 }
 
 }  // namespace ria

@@ -8,8 +8,10 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "image/format.h"
+#include "image/jpeg.h"
 #include "image/resize.h"
 #include "util/files.h"
 
@@ -18,10 +20,6 @@ namespace ria {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::runtime_error load_error(const fs::path& file, const std::string& reason) {
-  return std::runtime_error(fmt::format("cannot read {}: {}", file.string(), reason));
-}
 
 std::string lower_extension(const fs::path& file) {
   std::string extension = file.extension().string();
@@ -39,14 +37,33 @@ void silence_opencv() {
   [[maybe_unused]] static const LogLevel previous = setLogLevel(LOG_LEVEL_SILENT);
 }
 
-cv::Mat decode(const fs::path& file, const std::vector<std::uint8_t>& bytes) {
+Image decode_with_opencv(const std::vector<std::uint8_t>& bytes) {
   silence_opencv();
+  cv::Mat bgr;
   try {
     // OpenCV makes 8-bit BGR of every depth, palette and colour space it knows.
-    return cv::imdecode(bytes, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
+    bgr = cv::imdecode(bytes, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
   } catch (const cv::Exception& error) {
-    throw load_error(file, "OpenCV refuses it (" + short_reason(error) + ")");
+    throw std::runtime_error("OpenCV refuses it (" + short_reason(error) + ")");
   }
+  if (bgr.empty() || bgr.type() != CV_8UC3) {
+    throw std::runtime_error("the picture is damaged or of a kind ria cannot read");
+  }
+  Image image{bgr.rows, bgr.cols, std::vector<std::uint8_t>(bgr.total() * 3)};
+  cv::Mat rgb(image.height, image.width, CV_8UC3, image.rgb.data());
+  cv::cvtColor(bgr, rgb, cv::COLOR_BGR2RGB);
+  return image;
+}
+
+Image decode(std::vector<std::uint8_t> bytes) {
+  if (bytes.empty()) throw std::runtime_error("the file is empty");
+  const PictureFormat format = picture_format(bytes);
+  const std::string fault = find_fault(bytes, format);
+  if (!fault.empty()) throw std::runtime_error(fault);
+  if (format == PictureFormat::kJpeg) return decode_jpeg(bytes);
+  if (format == PictureFormat::kPng) bytes = bare_png(bytes);
+  if (format == PictureFormat::kTiff) keep_tiff_colours(bytes);
+  return decode_with_opencv(bytes);
 }
 
 std::vector<std::uint8_t> encode(const Image& image,
@@ -100,19 +117,11 @@ void collect_pictures(const fs::path& folder,
 
 Image load_image(const fs::path& file) {
   std::vector<std::uint8_t> bytes = read_bytes(file);
-  if (bytes.empty()) throw load_error(file, "the file is empty");
-  const PictureFormat format = picture_format(bytes);
-  const std::string fault = find_fault(bytes, format);
-  if (!fault.empty()) throw load_error(file, fault);
-  if (format == PictureFormat::kPng) bytes = bare_png(bytes);
-  const cv::Mat bgr = decode(file, bytes);
-  if (bgr.empty() || bgr.type() != CV_8UC3) {
-    throw load_error(file, "the picture is damaged or of a kind ria cannot read");
+  try {
+    return decode(std::move(bytes));
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(fmt::format("cannot read {}: {}", file.string(), error.what()));
   }
-  Image image{bgr.rows, bgr.cols, std::vector<std::uint8_t>(bgr.total() * 3)};
-  cv::Mat rgb(image.height, image.width, CV_8UC3, image.rgb.data());
-  cv::cvtColor(bgr, rgb, cv::COLOR_BGR2RGB);
-  return image;
 }
 
 void save_image(const fs::path& file, const Image& image, int jpeg_quality) {

@@ -16,4 +16,7 @@ void multiply(const MatrixD& a, const MatrixD& b, MatrixD& c);
 /// x^T x, all of it filled.
 MatrixD gram(const MatrixD& x);
 
+/// |row|^2 for every row.
+Vector row_square_sums(const Matrix& x);
+
 }  // namespace ria

@@ -80,10 +80,9 @@ class Run {
       throw Interrupted(done_, total());
     }
     if (journal_) journal_->remove();
-    seconds_.wall = seconds_since(start);
     for (Descriptions& result : results_) {
       result.failures = failures_;
-      result.seconds = seconds_;
+      result.seconds.wall = seconds_since(start);
     }
     return std::move(results_);
   }
@@ -140,34 +139,40 @@ class Run {
     if (options_.progress) options_.progress(done_, total());
   }
 
+  /// What one picture costs each recogniser: reading it and the backbone are counted for all that
+  /// share them, so that every method shows its own price.
   void describe_or_throw(int i) {
-    StageSeconds spent;
     Clock::time_point start = Clock::now();
+    const auto lap = [&start] {
+      const double spent = seconds_since(start);
+      start = Clock::now();
+      return spent;
+    };
     const Image image = load_image(pictures_[i]);
-    Journal::Record record{i, {image.height, image.width}, {}};
+    const double load = lap();
     const Backbone* backbone = nullptr;
     PatchFeatures features;
+    StageSeconds spent;
+    std::vector<StageSeconds> costs;
     std::vector<Descriptor> descriptors;
     for (const Recognizer* recognizer : recognizers_) {
       if (&recognizer->backbone() != backbone) {
-        const Pixels pixels = preprocess(image, recognizer->preprocessing());
-        spent.decode += seconds_since(start);
-        start = Clock::now();
         backbone = &recognizer->backbone();
+        const Pixels pixels = preprocess(image, recognizer->preprocessing());
+        spent.decode = load + lap();
         features = backbone->extract(pixels);
-        spent.backbone += seconds_since(start);
-        start = Clock::now();
+        spent.backbone = lap();
       }
       descriptors.push_back(recognizer->aggregator().aggregate(features));
-      spent.aggregate += seconds_since(start);
-      start = Clock::now();
+      spent.aggregate = lap();
+      costs.push_back(spent);
     }
-    keep(record, descriptors, spent);
+    keep({i, {image.height, image.width}, {}}, descriptors, costs);
   }
 
-  void keep(Journal::Record& record,
+  void keep(Journal::Record record,
             const std::vector<Descriptor>& descriptors,
-            const StageSeconds& spent) {
+            const std::vector<StageSeconds>& costs) {
     for (std::size_t r = 0; r < descriptors.size(); ++r) {
       results_[r].descriptors.row(record.picture) = descriptors[r];
       results_[r].image_sizes[record.picture] = record.image_size;
@@ -175,9 +180,11 @@ class Run {
     }
     if (journal_) journal_->append(record);
     const std::lock_guard lock(mutex_);
-    seconds_.decode += spent.decode;
-    seconds_.backbone += spent.backbone;
-    seconds_.aggregate += spent.aggregate;
+    for (std::size_t r = 0; r < costs.size(); ++r) {
+      results_[r].seconds.decode += costs[r].decode;
+      results_[r].seconds.backbone += costs[r].backbone;
+      results_[r].seconds.aggregate += costs[r].aggregate;
+    }
   }
 
   const std::vector<const Recognizer*>& recognizers_;
@@ -190,7 +197,6 @@ class Run {
   std::mutex mutex_;
   int done_ = 0;
   std::vector<Failure> failures_;
-  StageSeconds seconds_;
 };
 
 }  // namespace

@@ -160,8 +160,8 @@ std::string times_html(const std::vector<Evaluation>& evaluations) {
     out += "</tr>\n";
   }
   return out +
-         "</tbody></table></div>\n<p class=\"note\">Stages are added up over all threads; wall is "
-         "time on the clock.</p>\n";
+         "</tbody></table></div>\n<p class=\"note\">Stages are added up over all threads and "
+         "counted for every method that needs them; wall is the clock of the whole run.</p>\n";
 }
 
 std::string pretty_json(const std::string& text) {
