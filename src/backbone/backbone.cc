@@ -9,8 +9,8 @@
 
 #include "backbone/resnet.h"
 #include "backbone/rootsift.h"
-#include "ria/weights.h"
 #include "util/hash.h"
+#include "weights/cache.h"
 
 namespace ria {
 
@@ -73,9 +73,10 @@ std::unique_ptr<Backbone> make_backbone(const std::string& name, const BackboneO
   options.validate();
   if (name == "rootsift") return make_rootsift();
   if (name == "resnet50") {
-    const std::filesystem::path file =
-        options.weights.empty() ? cached_weights(name) : std::filesystem::path(options.weights);
-    return std::make_unique<ResNet>(name, TensorFile::open(file), sha256_file(file), options);
+    const VerifiedWeights weights =
+        options.weights.empty() ? verified_weights(name)
+                                : VerifiedWeights{options.weights, sha256_file(options.weights)};
+    return std::make_unique<ResNet>(name, TensorFile::open(weights.file), weights.sha256, options);
   }
   throw std::invalid_argument(
       fmt::format("unknown backbone '{}', known: {}", name, fmt::join(backbone_names(), ", ")));

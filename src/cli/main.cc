@@ -24,6 +24,13 @@ int fail(int code, const std::string& message) {
   return code;
 }
 
+/// --version on the program and on every subcommand below it.
+void add_version(CLI::App& app) {
+  app.set_version_flag(
+      "--version", std::string("ria ") + RIA_VERSION, "Print the version and exit");
+  for (CLI::App* below : app.get_subcommands({})) add_version(*below);
+}
+
 /// Whether the last subcommand that was given wants another.
 bool awaits_subcommand(const CLI::App& app) {
   const auto given = app.get_subcommands();
@@ -54,7 +61,6 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   CLI::App program{"Visual place recognition: which of the places I know is this?", "ria"};
-  program.set_version_flag("--version", std::string("ria ") + RIA_VERSION);
   program.require_subcommand(1);
   program.get_formatter()->column_width(36);
   using namespace ria::cli;
@@ -69,6 +75,7 @@ int main(int argc, char** argv) {
                          add_demo}) {
     add(program);
   }
+  add_version(program);
   try {
     return parse_and_run(program, argc, argv);
   } catch (const ria::Interrupted& error) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "weights/cache.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -171,7 +173,9 @@ fs::path add_weights(const fs::path& file, const std::string& name) {
   return target;
 }
 
-fs::path cached_weights(const std::string& name) {
+fs::path cached_weights(const std::string& name) { return verified_weights(name).file; }
+
+VerifiedWeights verified_weights(const std::string& name) {
   check_name(name);
   const fs::path folder = cache_folder() / "weights";
   const fs::path file = folder / (name + ".safetensors");
@@ -195,7 +199,7 @@ fs::path cached_weights(const std::string& name) {
                     expected,
                     how_to_add(name)));
   }
-  return file;
+  return {file, sha256};
 }
 
 }  // namespace ria
