@@ -7,7 +7,7 @@ build_dir=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cmake --install "$build_dir" --prefix "$folder/installed" >/dev/null
-cmake -S "$source_dir/tests/consumer" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/installed" -DCMAKE_BUILD_TYPE=Release >/dev/null
+cmake -G Ninja -S "$source_dir/tests/consumer" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/installed" -DCMAKE_BUILD_TYPE=Release >/dev/null
 cmake --build "$folder/build" >/dev/null
 "$folder/build/consumer" | tee /dev/stderr | grep -q '2080 dims'
 "$folder/installed/bin/ria" --version

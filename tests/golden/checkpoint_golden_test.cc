@@ -91,14 +91,31 @@ TEST(CheckpointGolden, SafetensorsDtypes) {
   }
 }
 
+/// The published network of these block counts, "resnet" if there is none.
+std::string architecture_of(const nlohmann::json& config) {
+  using Layers = std::vector<int>;
+  const auto layers = config.at("layers").get<Layers>();
+  if (config.at("block") == "Bottleneck") {
+    return layers == Layers{3, 4, 6, 3}    ? "resnet50"
+           : layers == Layers{3, 4, 23, 3} ? "resnet101"
+           : layers == Layers{3, 8, 36, 3} ? "resnet152"
+                                           : "resnet";
+  }
+  return layers == Layers{2, 2, 2, 2}   ? "resnet18"
+         : layers == Layers{3, 4, 6, 3} ? "resnet34"
+                                        : "resnet";
+}
+
 TEST(CheckpointGolden, ResnetNamesResolveToTheSameTensors) {
   RIA_NEEDS_GOLDEN("resnet");
-  for (const std::string kind : {"bottleneck50", "basic18"}) {
+  const nlohmann::json networks = load_case("resnet").at("config");
+  ASSERT_FALSE(networks.empty());
+  for (const auto& [kind, config] : networks.items()) {
     SCOPED_TRACE(kind);
     const fs::path folder = golden_dir() / "resnet";
     const TensorFile torchvision = TensorFile::open(folder / (kind + "_torchvision.pth"));
     const TensorFile cosplace = TensorFile::open(folder / (kind + "_cosplace_names.safetensors"));
-    const std::string architecture = kind == "basic18" ? "resnet18" : "resnet50";
+    const std::string architecture = architecture_of(config);
     EXPECT_EQ(infer_architecture(torchvision), architecture);
     EXPECT_EQ(infer_architecture(cosplace), architecture);
     const auto names = canonical_resnet_names(cosplace);

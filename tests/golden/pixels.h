@@ -34,7 +34,7 @@ template <typename A, typename B>
 void expect_close(const A& actual, const B& expected, double tolerance) {
   ASSERT_EQ(actual.rows(), expected.rows());
   ASSERT_EQ(actual.cols(), expected.cols());
-  EXPECT_LE((actual - expected).cwiseAbs().maxCoeff(), tolerance);
+  EXPECT_LE((actual - expected).cwiseAbs().template maxCoeff<Eigen::PropagateNaN>(), tolerance);
 }
 
 }  // namespace ria

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <regex>
 #include <string>
@@ -31,6 +32,11 @@ const std::filesystem::path& folder() {
 Image picture() { return load_image(folder() / "image.png"); }
 Pixels normalised() { return to_pixels(picture(), Normalization::kImagenet); }
 
+/// The larger of two differences; a NaN is the largest and stays, so that it fails.
+float larger(float worst, float difference) {
+  return std::isnan(worst) || difference <= worst ? worst : difference;
+}
+
 void expect_planes(const Pixels& pixels, const Tensor& expected) {
   ASSERT_EQ(expected.dtype, DType::F32);
   ASSERT_EQ(expected.shape, (Shape{3, pixels.height, pixels.width}));
@@ -38,9 +44,7 @@ void expect_planes(const Pixels& pixels, const Tensor& expected) {
   ASSERT_EQ(values.size(), pixels.chw.size());
   float worst = 0.0f;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    // Written so that a NaN fails.
-    const float difference = std::abs(values[i] - pixels.chw[i]);
-    worst = difference <= worst ? worst : difference;
+    worst = larger(worst, std::abs(values[i] - pixels.chw[i]));
   }
   EXPECT_LE(worst, kTolerance);
 }
@@ -80,13 +84,20 @@ std::optional<std::smatch> matched(const std::string& text, const std::string& p
   return match;
 }
 
-/// The difference of two neighbours of a list like "rows 0,3,6..": every how many are kept.
-int step_of(const std::string& how, const std::string& axis) {
+/// The rows or columns kept by a list like "rows 0,3,6..": all of them without a list.
+struct Kept {
+  int first = 0;
+  int step = 1;
+};
+
+Kept kept(const std::string& how, const std::string& axis) {
   const auto match = matched(how, axis + " (\\d+),(\\d+)");
-  return match ? std::stoi((*match)[2]) - std::stoi((*match)[1]) : 1;
+  if (!match) return {};
+  const int first = std::stoi((*match)[1]);
+  return {first, std::stoi((*match)[2]) - first};
 }
 
-/// `how` may begin with "same": then its sizes are those of an earlier entry.
+/// `how` may begin with "same": then its sizes are those of the entry before it.
 void check_anyloc(const std::string& how, const std::string& sizes_from, const Tensor& expected) {
   const auto crop = matched(sizes_from, "CenterCrop\\((\\d+), ?(\\d+)\\)");
   const auto size = matched(sizes_from, "resize to \\((\\d+), ?(\\d+)\\)");
@@ -98,17 +109,17 @@ void check_anyloc(const std::string& how, const std::string& sizes_from, const T
   const auto channel = matched(how, "channel (\\d+)");
   const int first_channel = channel ? std::stoi((*channel)[1]) : 0;
   const int channels = channel ? 1 : 3;
-  const int row_step = step_of(how, "rows");
-  const int column_step = step_of(how, "cols");
+  const Kept rows = kept(how, "rows");
+  const Kept columns = kept(how, "cols");
+  ASSERT_TRUE(rows.step > 0 && columns.step > 0) << how;
   const std::vector<float> values = expected.floats();
   std::size_t i = 0;
   float worst = 0.0f;
   for (int c = first_channel; c < first_channel + channels; ++c) {
-    for (int y = 0; y < cropped.height; y += row_step) {
-      for (int x = 0; x < cropped.width; x += column_step, ++i) {
+    for (int y = rows.first; y < cropped.height; y += rows.step) {
+      for (int x = columns.first; x < cropped.width; x += columns.step, ++i) {
         ASSERT_LT(i, values.size());
-        const float difference = std::abs(values[i] - cropped.at(c, y, x));
-        worst = difference <= worst ? worst : difference;
+        worst = larger(worst, std::abs(values[i] - cropped.at(c, y, x)));
       }
     }
   }
@@ -143,6 +154,7 @@ bool check_tensor(const std::string& name, const Tensor& expected) {
     const int height = std::stoi((*n)[1]);
     const int width = std::stoi((*n)[2]);
     expect_planes(resize_pixels(normalised(), height, width, Resize::kTensorNearest), expected);
+    expect_planes(preprocess(picture(), to_size(Resize::kTensorNearest, height, width)), expected);
   } else if (const auto s = matched(name, "^tensor_short(\\d+)_(aa|noaa)$")) {
     Preprocessing options;
     options.resize = tensor_kind("bilinear", (*s)[2] == "aa");
@@ -180,21 +192,19 @@ bool check_pil(const std::string& name, const Tensor& expected) {
 
 TEST(ResizeCropGolden, Files) {
   RIA_NEEDS_GOLDEN("resize_crop");
-  const json entries = load_case("resize_crop").at("files");
+  // In the file's order: "same" refers to the last entry before it that states its sizes in full.
+  std::ifstream in(folder() / "case.json");
+  const auto entries = nlohmann::ordered_json::parse(in).at("files");
   ASSERT_FALSE(entries.empty());
-  // What "same" refers to: the one entry that states its sizes in full.
   std::string anyloc_how;
-  for (const auto& [name, entry] : entries.items()) {
-    const std::string how = entry.value("how", "");
-    if (name.starts_with("anyloc_") && !how.starts_with("same")) anyloc_how = how;
-  }
   for (const auto& [name, entry] : entries.items()) {
     SCOPED_TRACE(name);
     const Tensor expected = read_npy(folder() / (name + ".npy"));
     EXPECT_EQ(expected.shape, entry.at("shape").get<Shape>());
     if (name.starts_with("anyloc_")) {
       const std::string how = entry.at("how");
-      check_anyloc(how, how.starts_with("same") ? anyloc_how : how, expected);
+      if (!how.starts_with("same")) anyloc_how = how;
+      check_anyloc(how, anyloc_how, expected);
     } else if (name == "gray_as_rgb_u8") {
       check_gray(expected);
     } else {

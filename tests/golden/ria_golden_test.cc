@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The descriptor against the float64 transcription of the paper, for every tensor the case holds:
 // the scenarios, options and values of K, alpha, tau and eps come from the names and from
-// case.json.
+// case.json. A tensor that is left out is not checked; one with an unknown name fails.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -25,6 +25,17 @@ MatrixD matrix(const TensorFile& file, const std::string& name) {
 
 VectorD unit(const VectorD& v) { return v / v.norm(); }
 
+/// NaN if any difference is.
+double largest_difference(const MatrixD& actual, const MatrixD& expected) {
+  return (actual - expected).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
+}
+
+void expect_relative(const MatrixD& actual, const MatrixD& expected, double relative) {
+  ASSERT_EQ(actual.rows(), expected.rows());
+  ASSERT_EQ(actual.cols(), expected.cols());
+  EXPECT_LE(largest_difference(actual, expected), relative * expected.cwiseAbs().maxCoeff());
+}
+
 /// One scenario at one patch normalisation: "<scenario>.pn1."
 struct Variant {
   PatchFeatures features;
@@ -41,24 +52,28 @@ class RiaGolden : public ::testing::Test {
     info_ = load_case("ria");
     inputs_.emplace(TensorFile::open(golden_dir() / "ria" / "inputs.safetensors"));
     outputs_.emplace(TensorFile::open(golden_dir() / "ria" / "outputs.safetensors"));
-    for (const auto& [key, deviation] : info_["tolerance"]["float32_measured"].items()) {
+    ASSERT_FALSE(outputs_->names().empty());
+    measured_ = info_.at("tolerance").value("float32_measured", json::object());
+    for (const auto& [key, deviation] : measured_.items()) {
       largest_measured_ = std::max(largest_measured_, deviation.get<double>());
     }
+    if (measured_.empty()) largest_measured_ = 3e-7;  // what the fixtures' README gives for all
   }
 
   Variant variant(const std::string& scenario, const std::string& name) const {
     Variant v;
-    v.config = info_["config"][scenario]["variants"][name];
+    v.config = info_.at("config").at(scenario).at("variants").at(name);
     v.prefix = scenario + "." + name + ".";
     v.features.patches = matrix(*inputs_, scenario + ".X_raw").cast<float>();
     v.projection = matrix(*inputs_, scenario + ".P").cast<float>();
-    v.options.normalize_patches = v.config["patch_l2"];
-    v.options.tau = v.config["tau"];
-    v.options.eps = v.config["eps"];
+    v.options.normalize_patches = v.config.at("patch_l2");
+    v.options.tau = v.config.at("tau");
+    v.options.eps = v.config.at("eps");
     v.options.d = static_cast<int>(v.projection.cols());
     return v;
   }
 
+  /// Calls check(variant, rest of the name) for every tensor; it returns how much it checked.
   template <typename Check>
   void for_each_output(Check check) {
     int checked = 0;
@@ -69,13 +84,40 @@ class RiaGolden : public ::testing::Test {
       SCOPED_TRACE(name);
       checked += check(variant(match[1], match[2]), match[3].str());
     }
-    EXPECT_GT(checked, 0);
+    if (checked == 0 && !HasFailure()) GTEST_SKIP() << "the case has no such tensor";
   }
 
   /// Ten times what a plain float32 run was measured to deviate.
   double float_tolerance(const std::string& name) const {
-    const json& measured = info_["tolerance"]["float32_measured"];
-    return 10 * std::max(measured.value(name, largest_measured_), 1e-8);
+    return 10 * std::max(measured_.value(name, largest_measured_), 1e-8);
+  }
+
+  /// The intermediate matrices: the golden's own, or where it is left out, computed in double from
+  /// what comes before it.
+  MatrixD projected(const Variant& v) const {
+    if (outputs_->contains(v.prefix + "X")) return matrix(*outputs_, v.prefix + "X");
+    MatrixD x = v.features.patches.cast<double>();
+    if (v.options.normalize_patches) x.rowwise().normalize();
+    return x * v.projection.cast<double>();
+  }
+
+  MatrixD raw_covariance(const Variant& v) const {
+    if (outputs_->contains(v.prefix + "C_raw")) return matrix(*outputs_, v.prefix + "C_raw");
+    const MatrixD x = projected(v);
+    const MatrixD centred = x.rowwise() - x.colwise().mean();
+    return centred.transpose() * centred / static_cast<double>(x.rows() - 1);
+  }
+
+  MatrixD rectified(const Variant& v) const {
+    if (outputs_->contains(v.prefix + "C_rec")) return matrix(*outputs_, v.prefix + "C_rec");
+    return recov(raw_covariance(v), v.options.tau);
+  }
+
+  MatrixD covariance(const Variant& v) const {
+    if (outputs_->contains(v.prefix + "C")) return matrix(*outputs_, v.prefix + "C");
+    MatrixD c = rectified(v);
+    c.diagonal().array() += v.options.eps;
+    return c;
   }
 
   void expect_descriptor(const Variant& v,
@@ -85,12 +127,12 @@ class RiaGolden : public ::testing::Test {
     const int dim = static_cast<int>(v.features.patches.cols());
     const Descriptor actual = make_ria(dim, options, v.projection)->aggregate(v.features);
     ASSERT_EQ(actual.size(), expected.size());
-    EXPECT_LE((actual.cast<double>() - expected).cwiseAbs().maxCoeff(), tolerance);
+    EXPECT_LE(largest_difference(actual.cast<double>(), expected), tolerance);
   }
 
-  json info_;
+  json info_, measured_;
   std::optional<TensorFile> inputs_, outputs_;
-  double largest_measured_ = 0;
+  double largest_measured_ = 0;  ///< for the keys whose deviation was not measured
 };
 
 /// Options that a descriptor's name asks for: K3, exact, exact_alpha0.25, logeuclid, ledoitwolf.K3,
@@ -134,13 +176,15 @@ TEST_F(RiaGolden, EveryDescriptor) {
 
 TEST_F(RiaGolden, TauEpsGrid) {
   for_each_output([&](const Variant& v, const std::string& rest) {
+    if (!rest.starts_with("grid")) return 0;
     std::smatch match;
-    if (!std::regex_match(rest, match, std::regex("grid_K(\\d+)\\.v"))) return 0;
     RiaOptions options = v.options;
-    options.iterations = std::stoi(match[1]);
+    EXPECT_TRUE(std::regex_match(rest, match, std::regex("grid_(.+)\\.v")) &&
+                apply_name(match[1], options))
+        << "unknown form";
     const std::vector<double> values = outputs_->at(v.prefix + rest).doubles();
-    const auto taus = v.config["grid"]["tau"].get<std::vector<double>>();
-    const auto epses = v.config["grid"]["eps"].get<std::vector<double>>();
+    const auto taus = v.config.at("grid").at("tau").get<std::vector<double>>();
+    const auto epses = v.config.at("grid").at("eps").get<std::vector<double>>();
     const auto dim = static_cast<Eigen::Index>(values.size() / taus.size() / epses.size());
     const double* cell = values.data();
     for (const double tau : taus) {
@@ -148,7 +192,8 @@ TEST_F(RiaGolden, TauEpsGrid) {
         SCOPED_TRACE(::testing::Message() << "tau " << tau << " eps " << eps);
         options.tau = tau;
         options.eps = eps;
-        expect_descriptor(v, options, Eigen::Map<const VectorD>(cell, dim), float_tolerance(""));
+        expect_descriptor(
+            v, options, Eigen::Map<const VectorD>(cell, dim), float_tolerance(v.prefix + rest));
         cell += dim;
       }
     }
@@ -158,73 +203,82 @@ TEST_F(RiaGolden, TauEpsGrid) {
 
 /// The matrix functions are double: given the golden's own matrices they must agree to 1e-10.
 TEST_F(RiaGolden, EveryMatrix) {
-  const auto close = [](const MatrixD& actual, const MatrixD& expected, double relative) {
-    EXPECT_LE((actual - expected).cwiseAbs().maxCoeff(), relative * expected.cwiseAbs().maxCoeff());
-  };
   for_each_output([&](const Variant& v, const std::string& rest) {
     const MatrixD expected = matrix(*outputs_, v.prefix + rest);
-    const auto golden = [&](const char* name) { return matrix(*outputs_, v.prefix + name); };
     std::smatch match;
     if (std::regex_match(rest, match, std::regex("K(\\d+)\\.([MYZ])"))) {
-      const NewtonSchulz ns = newton_schulz(golden("C"), std::stoi(match[1]));
-      close(match[2] == "M" ? ns.m : match[2] == "Y" ? ns.y : ns.z, expected, 1e-10);
+      const int iterations = std::stoi(match[1]);
+      const NewtonSchulz ns = newton_schulz(covariance(v), iterations);
+      expect_relative(match[2] == "M" ? ns.m : match[2] == "Y" ? ns.y : ns.z, expected, 1e-10);
       if (match[2] == "M")
-        close(newton_schulz_sqrt(golden("C"), std::stoi(match[1])), expected, 1e-10);
+        expect_relative(newton_schulz_sqrt(covariance(v), iterations), expected, 1e-10);
     } else if (rest == "C") {
-      close(ria_covariance(v.features, v.options, v.projection), expected, 1e-6);
-      if (outputs_->contains(v.prefix + "C_rec")) {
-        MatrixD c = golden("C_rec");
-        c.diagonal().array() += v.options.eps;
-        close(c, expected, 1e-12);
-      }
+      expect_relative(ria_covariance(v.features, v.options, v.projection), expected, 1e-6);
+      MatrixD c = rectified(v);
+      c.diagonal().array() += v.options.eps;
+      expect_relative(c, expected, 1e-12);
     } else if (rest == "C_rec") {
-      close(recov(golden("C_raw"), v.options.tau), expected, 1e-12);
-    } else if (rest == "C_raw" || rest == "mean") {
-      const PatchFeatures& f = v.features;
-      Matrix x = f.patches;
+      expect_relative(recov(raw_covariance(v), v.options.tau), expected, 1e-12);
+    } else if (rest == "X" || rest == "C_raw" || rest == "mean") {
+      Matrix x = v.features.patches;
       if (v.options.normalize_patches) x.rowwise().normalize();
-      const Moments moments = sample_moments(Matrix(x * v.projection));
-      if (rest == "mean") {
-        close(moments.mean.transpose(), expected, 1e-5);
+      x = Matrix(x * v.projection);
+      const Moments moments = sample_moments(x);
+      if (rest == "X") {
+        expect_relative(x.cast<double>(), expected, 1e-5);
+      } else if (rest == "mean") {
+        expect_relative(moments.mean.transpose(), expected, 1e-5);
       } else {
-        close(moments.covariance, expected, 1e-6);
+        expect_relative(moments.covariance, expected, 1e-6);
       }
+    } else if (rest == "fro") {
+      EXPECT_NEAR(covariance(v).norm(), expected(0, 0), 1e-12 * expected(0, 0));
     } else if (rest == "A0") {
-      close(golden("C") / golden("C").norm(), expected, 1e-12);
-    } else if (rest == "exact_sqrt.M") {
-      close(matrix_power(golden("C"), 0.5), expected, 1e-10);
+      expect_relative(covariance(v) / covariance(v).norm(), expected, 1e-12);
+    } else if (std::regex_match(rest, match, std::regex("exact_(sqrt|alpha([0-9.]+))\\.M"))) {
+      const double alpha = match[1] == "sqrt" ? 0.5 : std::stod(match[2]);
+      expect_relative(matrix_power(covariance(v), alpha), expected, 1e-10);
     } else if (rest == "logeuclid.M") {
-      close(matrix_log(golden("C")), expected, 1e-9);
+      expect_relative(matrix_log(covariance(v)), expected, 1e-9);
     } else if (std::regex_match(
                    rest, match, std::regex("(ledoitwolf|oas)\\.(C_shrunk|shrinkage)"))) {
-      const Matrix x = golden("X").cast<float>();
+      const Matrix x = projected(v).cast<float>();
       const Shrunk shrunk = match[1] == "oas" ? oas(x) : ledoit_wolf(x);
       if (match[2] == "shrinkage") {
         EXPECT_NEAR(shrunk.shrinkage, expected(0, 0), 1e-5);
       } else {
-        close(shrunk.covariance, expected, 1e-6);
+        expect_relative(shrunk.covariance, expected, 1e-6);
       }
     } else {
-      const bool other_tests = rest.ends_with(".v") || rest == "X" || rest == "fro";
-      EXPECT_TRUE(other_tests) << "no check knows this tensor";
+      EXPECT_TRUE(rest.ends_with(".v")) << "no check knows this tensor";
       return 0;
     }
     return 1;
   });
 }
 
+/// Both readings of the paper's table: the error of M, and that of Y_K taken literally.
 TEST_F(RiaGolden, NewtonSchulzErrorTable) {
-  for_each_output([&](const Variant& v, const std::string& rest) {
-    if (rest != "C") return 0;
-    for (const auto& [k, error] : v.config["ns_error"].items()) {
-      const double expected = error["rel_fro_M_vs_sqrtC"];
-      EXPECT_NEAR(newton_schulz_error(matrix(*outputs_, v.prefix + "C"), std::stoi(k)),
-                  expected,
-                  1e-8 * expected + 1e-12)
-          << "K = " << k;
+  int checked = 0;
+  for (const auto& [scenario, config] : info_.at("config").items()) {
+    for (const auto& [name, settings] : config.at("variants").items()) {
+      const json table = settings.value("ns_error", json::object());
+      if (table.empty()) continue;
+      const MatrixD c = covariance(variant(scenario, name));
+      const MatrixD root = matrix_power(c, 0.5);
+      for (const auto& [k, error] : table.items()) {
+        SCOPED_TRACE(scenario + " " + name + " K = " + k);
+        const double of_m = error.at("rel_fro_M_vs_sqrtC");
+        EXPECT_NEAR(newton_schulz_error(c, std::stoi(k)), of_m, 1e-8 * of_m + 1e-12);
+        const double of_y = error.at("literal_YK_vs_sqrtC");
+        EXPECT_NEAR((newton_schulz(c, std::stoi(k)).y - root).norm() / root.norm(),
+                    of_y,
+                    1e-8 * of_y + 1e-12);
+        ++checked;
+      }
     }
-    return 1;
-  });
+  }
+  if (checked == 0) GTEST_SKIP() << "the case has no such table";
 }
 
 TEST_F(RiaGolden, VectorisationOrder) {
@@ -233,7 +287,7 @@ TEST_F(RiaGolden, VectorisationOrder) {
     const std::string name = v.prefix + rest.substr(0, rest.size() - 1) + "v";
     if (!outputs_->contains(name)) return 0;
     const VectorD actual = unit(vectorize(matrix(*outputs_, v.prefix + rest)));
-    EXPECT_LE((actual - matrix(*outputs_, name).row(0).transpose()).cwiseAbs().maxCoeff(), 1e-9);
+    EXPECT_LE(largest_difference(actual, matrix(*outputs_, name).row(0).transpose()), 1e-9);
     return 1;
   });
 }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Flags, help and names `ria` does not know.
+#include <array>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/cli_fixture.h"
+
+namespace ria::cli_test {
+namespace {
+
+using nlohmann::json;
+
+TEST_F(CliTest, WrongUsageExitsWithTwo) {
+  pictures();
+  refused(2, {}, {"subcommand"});
+  refused(2, {"guess"}, {"guess"});
+  refused(2, {"index"}, {"subcommand"});
+  refused(2, {"index", "burn"}, {"burn"});
+  refused(2, {"describe"}, {"paths"});
+  refused(2, {"describe", "pictures"}, {"--out"});
+  refused(2, {"describe", "pictures", "--out", "x.npy", "--frobnicate"}, {"--frobnicate"});
+  refused(2, {"describe", "pictures", "--out", "x.txt"}, {"--out", "x.txt", ".npy", ".h5"});
+  refused(2, {"eval"}, {"--dataset"});
+  refused(2, {"eval", "--database_folder", "pictures"}, {"--queries_folder"});
+  refused(2, {"query", "x.ria", "pictures", "--json", "--csv"}, {"--json", "--csv"});
+  refused(2, {"query", "x.ria", "pictures", "-k", "0"}, {"-k", "0", "at least 1"});
+  refused(2, {"simulate", "street", "--places", "0"}, {"places", "0"});
+  refused(2, {"simulate", "street", "--query_condition", "fog"}, {"fog", "night"});
+}
+
+TEST_F(CliTest, UnknownMethodListsTheKnown) {
+  pictures();
+  for (const Args& command : {Args{"describe", "pictures", "--out", "x.npy"},
+                              Args{"index", "build", "pictures", "--out", "x.ria"},
+                              Args{"eval", "--dataset", "gt.json"}}) {
+    Args parts = {"telepathy"};
+    for (const Method& method : methods()) parts.push_back(method.name);
+    refused(2, command + Args{"--method", "telepathy"}, parts);
+  }
+}
+
+TEST_F(CliTest, BadOptionValueNamesFlagAndValue) {
+  pictures();
+  const std::vector<std::array<std::string, 3>> bad = {{"--d", "0", "at least 1"},
+                                                       {"--d", "129", "128"},
+                                                       {"--d", "many", "d"},
+                                                       {"--alpha", "2", "(0, 1]"},
+                                                       {"--alpha", "0", "(0, 1]"},
+                                                       {"--tau", "-1", "from 0 up"},
+                                                       {"--eps", "nan", "from 0 up"},
+                                                       {"--iterations", "0", "at least 1"},
+                                                       {"--estimator", "nonsense", "ledoit_wolf"},
+                                                       {"--mapping", "nonsense", "newton_schulz"},
+                                                       {"--gem_sign", "nonsense", "clamp"},
+                                                       {"--p", "0", "above 0"},
+                                                       {"--normalize_patches", "maybe", "true"},
+                                                       {"--image_size", "0", "at least 1"},
+                                                       {"--longest_side", "-5", "longest_side"},
+                                                       {"--resize", "nonsense", "pil_bilinear"},
+                                                       {"--stage", "9", "1 to 5"},
+                                                       {"--num_threads", "-1", "0 (all)"}};
+  for (const auto& [flag, value, expected] : bad) {
+    refused(2,
+            {"describe", "pictures", "--out", "x.npy", "--method", "rootsift-ria", flag, value},
+            {flag.substr(2), value, expected});
+  }
+}
+
+// --image_size takes one number or two, so what follows it may be taken for the second.
+TEST_F(CliTest, PathAfterImageSizeIsDescribedOrTheFlagIsNamed) {
+  const Args gem = {"--method", "rootsift-gem"};
+  works(Args{"describe", pictures(), "--out", "x.npy", "--image_size", "48", "64"} + gem);
+  EXPECT_EQ(read_rows(folder_ / "x.npy").rows(), 4);
+  works(Args{"describe"} + gem + Args{"--out", "x.npy", "--image_size", "64", "pictures"});
+  EXPECT_EQ(read_rows(folder_ / "x.npy").rows(), 4);
+  refused(2,
+          {"describe", "--image_size", "64", "pictures", "--out", "y.npy"},
+          {"--image_size", "pictures"});
+}
+
+/// Whether the word stands in the text, not only the beginning of a longer one.
+bool mentions(const std::string& text, const std::string& word) {
+  for (auto at = text.find(" " + word); at != text.npos; at = text.find(" " + word, at + 1)) {
+    const char next = text[at + 1 + word.size()];
+    if (std::isalnum(static_cast<unsigned char>(next)) == 0 && next != '_') return true;
+  }
+  return false;
+}
+
+// Every subcommand's flags; a new flag belongs here and in --help.
+TEST_F(CliTest, HelpMentionsEveryFlag) {
+  const Args runtime = {"--weights", "--num_threads"};
+  const Args method = Args{"--method",
+                           "--d",
+                           "--projection",
+                           "--seed",
+                           "--normalize_patches",
+                           "--estimator",
+                           "--tau",
+                           "--eps",
+                           "--mapping",
+                           "--iterations",
+                           "--alpha",
+                           "--p",
+                           "--gem_sign",
+                           "--gem_eps",
+                           "--image_size",
+                           "--longest_side",
+                           "--native_size",
+                           "--resize",
+                           "--stage"} +
+                      runtime;
+  const Args street = {"--places",
+                       "--spacing",
+                       "--lateral_offset",
+                       "--heading_offset",
+                       "--database_condition",
+                       "--query_condition",
+                       "--height",
+                       "--width",
+                       "--seed",
+                       "--num_threads"};
+  const std::vector<std::pair<Args, Args>> all = {
+      {{}, {"describe", "index", "query", "eval", "methods", "weights", "simulate", "demo"}},
+      {{"describe"}, method + Args{"paths", "--out"}},
+      {{"index"}, {"build", "info"}},
+      {{"index", "build"}, method + Args{"folder", "--out"}},
+      {{"index", "info"}, {"index"}},
+      {{"query"}, runtime + Args{"index", "path", "-k", "--json", "--csv", "--pairs", "--method"}},
+      {{"eval"},
+       method + Args{"--dataset",
+                     "--database_folder",
+                     "--queries_folder",
+                     "--positive_dist_threshold",
+                     "--recall_values",
+                     "--json"}},
+      {{"methods"}, {"--json"}},
+      {{"weights"}, {"list", "info", "add"}},
+      {{"weights", "list"}, {"-h,--help"}},
+      {{"weights", "info"}, {"file"}},
+      {{"weights", "add"}, {"file", "--name"}},
+      {{"simulate"}, street + Args{"folder"}},
+      {{"demo"}, street + Args{"--out", "--backbone"}}};
+  for (const auto& [command, flags] : all) {
+    SCOPED_TRACE(fmt::format("ria {} --help", fmt::join(command, " ")));
+    const std::string help = works(command + Args{"--help"});
+    for (const std::string& flag : flags) {
+      EXPECT_TRUE(mentions(help, flag)) << flag << " is not in\n" << help;
+    }
+  }
+}
+
+TEST_F(CliTest, VersionAndMethodsArePrinted) {
+  EXPECT_EQ(works({"--version"}), fmt::format("ria {}\n", RIA_VERSION));
+  const std::string text = works({"methods"});
+  const json list = json::parse(works({"methods", "--json"}));
+  ASSERT_EQ(list.size(), methods().size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    EXPECT_EQ(list[i]["name"], methods()[i].name);
+    EXPECT_NE(text.find(methods()[i].name), text.npos);
+  }
+}
+
+}  // namespace
+}  // namespace ria::cli_test
