@@ -2,6 +2,8 @@
 // The whole chain on small rendered pictures, mostly with the backbone that needs no weights.
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "cache_in.h"
 #include "pipeline/journal.h"
 #include "ria/ria.h"
@@ -9,6 +11,9 @@
 #include "util/files.h"
 
 namespace ria {
+
+void PrintTo(const Method& method, std::ostream* out) { *out << method.name; }
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -14,7 +14,6 @@ namespace ria {
 struct BackboneOptions {
   std::string weights;  ///< weight file; empty: the one in the weight cache
   int stage = 4;  ///< ResNet: 1 = stem, 2..5 = after that stage (4: 1024 channels at stride 16)
-  int num_threads = 0;  ///< threads one picture may use; 0: all cores
 
   void validate() const;
 };

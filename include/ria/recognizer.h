@@ -90,10 +90,10 @@ class Recognizer {
   /// Fits the projection if the options ask for one ("pca") and it is not fitted yet.
   void fit(const std::vector<std::filesystem::path>& pictures, const RunOptions& run = {});
 
-  /// describe() and add() in one: the index of these pictures, and what failed.
-  Index index(const std::vector<std::filesystem::path>& pictures,
-              const RunOptions& run = {},
-              std::vector<Failure>* failures = nullptr);
+  /// The index of described pictures, those that failed left out.
+  Index index(const Descriptions& described) const;
+  /// fit(), describe() and index() in one.
+  Index index(const std::vector<std::filesystem::path>& pictures, const RunOptions& run = {});
 
  private:
   friend std::vector<std::unique_ptr<Recognizer>> make_recognizers(const std::vector<std::string>&,

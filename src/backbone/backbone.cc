@@ -61,10 +61,6 @@ void BackboneOptions::validate() const {
   if (stage < 1 || stage > 5) {
     throw std::invalid_argument(fmt::format("stage is {}, 1 to 5 was expected", stage));
   }
-  if (num_threads < 0) {
-    throw std::invalid_argument(
-        fmt::format("num_threads is {}, 0 (all) or more was expected", num_threads));
-  }
 }
 
 std::vector<std::string> backbone_names() { return {"resnet50", "rootsift"}; }

@@ -42,7 +42,6 @@ struct Demo {
     const auto names = chosen_methods();
     MethodOptions options;
     options.ria.seed = seed;
-    options.backbone.num_threads = num_threads;
     make_recognizers(names, options);  // missing weights are said before the pictures are made
     SimulateOptions simulation = street.options(run_options("rendering", num_threads));
     simulation.seed = seed;

@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "util/files.h"
+#include "util/parallel.h"
 
 namespace ria::cli {
 
@@ -35,8 +36,7 @@ void MethodFlags::add_runtime(CLI::App& command) {
   command
       .add_option("--weights", options_.backbone.weights, "weight file instead of the cached one")
       ->type_name("FILE");
-  command.add_option("--num_threads", options_.backbone.num_threads, "threads; 0: all cores")
-      ->capture_default_str();
+  command.add_option("--num_threads", num_threads_, "threads; 0: all cores")->capture_default_str();
 }
 
 void MethodFlags::add(CLI::App& command, bool many) {
@@ -129,7 +129,7 @@ MethodOptions MethodFlags::options() const {
 
 RunOptions run_options(const std::string& label, int num_threads) {
   RunOptions run;
-  run.num_threads = num_threads;
+  run.num_threads = resolve_threads(num_threads);
   run.stop = stop_on_interrupt();
   run.progress = progress_line(label);
   return run;

@@ -22,7 +22,7 @@ class MethodFlags {
   const std::vector<std::string>& methods() const { return methods_; }
   /// What the flags say; throws std::invalid_argument naming the flag.
   MethodOptions options() const;
-  int num_threads() const { return options_.backbone.num_threads; }
+  int num_threads() const { return num_threads_; }
 
  private:
   void add_head(CLI::App& command);
@@ -35,6 +35,7 @@ class MethodFlags {
   std::string gem_sign_ = to_string(GemOptions{}.sign);
   std::string normalize_patches_ = "true";
   std::vector<int> image_size_;
+  int num_threads_ = 0;
 };
 
 /// Threads, progress on the terminal under this label, and Ctrl-C.

@@ -21,9 +21,10 @@ struct Build {
     RunOptions options = run_options("indexing", method.num_threads());
     options.names_relative_to = folder;
     Recognizer recognizer(method.methods()[0], method.options());
-    std::vector<Failure> failures;
-    const Index index = recognizer.index(pictures, options, &failures);
-    report_failures(failures, pictures.size());
+    recognizer.fit(pictures, options);
+    const Descriptions described = recognizer.describe(pictures, options);
+    report_failures(described.failures, pictures.size());
+    const Index index = recognizer.index(described);
     index.save(out);
     fmt::print("{}: {} places, {} dims by {}\n",
                out,

@@ -82,7 +82,6 @@ Recognizer::Recognizer(const Index& index, const BackboneOptions& backbone)
     : method_(&find_method(index.header().method)),
       options_(parse_options_json(index.header().options)) {
   options_.backbone.weights = backbone.weights;
-  options_.backbone.num_threads = backbone.num_threads;
   backbone_ = make_backbone(method_->backbone, options_.backbone);
   if (backbone_->weights_sha256() != index.header().weights_sha256) {
     throw std::runtime_error(fmt::format("the index was made with weights {}, these are {}",
@@ -160,17 +159,17 @@ void Recognizer::fit(const std::vector<fs::path>& pictures, const RunOptions& ru
   aggregator_ = make_head(*method_, backbone_->dim(), options_, projection_);
 }
 
-Index Recognizer::index(const std::vector<fs::path>& pictures,
-                        const RunOptions& run,
-                        std::vector<Failure>* failures) {
-  fit(pictures, run);
-  const Descriptions all = describe(pictures, run);
-  if (failures != nullptr) *failures = all.failures;
-  const Descriptions good = all.without_failures();
+Index Recognizer::index(const Descriptions& described) const {
+  const Descriptions good = described.without_failures();
   Index index(header());
   index.set_projection(projection_);
   index.add(good.descriptors, good.names);
   return index;
+}
+
+Index Recognizer::index(const std::vector<fs::path>& pictures, const RunOptions& run) {
+  fit(pictures, run);
+  return index(describe(pictures, run));
 }
 
 std::vector<std::unique_ptr<Recognizer>> make_recognizers(const std::vector<std::string>& names,

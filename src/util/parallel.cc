@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "util/parallel.h"
 
+#include <fmt/format.h>
 #include <omp.h>
 #include <sched.h>
 
@@ -8,12 +9,17 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
 namespace ria {
 
 int resolve_threads(int num_threads) {
+  if (num_threads < 0) {
+    throw std::invalid_argument(
+        fmt::format("num_threads is {}, 0 (all) or more was expected", num_threads));
+  }
   if (num_threads > 0) return num_threads;
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));

@@ -7,7 +7,7 @@
 
 namespace ria {
 
-/// num_threads, or all cores of the process for 0.
+/// num_threads, or all cores of the process for 0. Throws std::invalid_argument for less.
 int resolve_threads(int num_threads);
 
 /// Calls body(i) for i in [0, count), each once, in rising order of start. The first exception
