@@ -60,6 +60,15 @@ TEST_F(Pipeline, MethodsTogetherEqualEachAlone) {
   }
 }
 
+TEST_F(Pipeline, ABackboneRunsOnceWhateverTheOrderOfItsMethods) {
+  const auto sharing = make_recognizers({"rootsift-ria", "rootsift-gem"});
+  const Recognizer other("rootsift-mean");  // has a backbone of its own
+  const auto together = describe_together({sharing[0].get(), &other, sharing[1].get()}, pictures_);
+  EXPECT_EQ(together[0].seconds.backbone, together[2].seconds.backbone);
+  EXPECT_NE(together[0].seconds.backbone, together[1].seconds.backbone);
+  EXPECT_EQ(together[2].descriptors, describe(*sharing[1], pictures_, 1));
+}
+
 TEST_F(Pipeline, ABadPictureIsReportedAndTheOthersDescribed) {
   write_text(pictures_[2], "no picture");
   const Descriptions all = Recognizer("rootsift-gem").describe(pictures_);

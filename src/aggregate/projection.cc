@@ -6,7 +6,6 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <cmath>
-#include <numbers>
 #include <random>
 #include <stdexcept>
 

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
-#include <memory>
 #include <stdexcept>
 
 #include "cli/interrupt.h"

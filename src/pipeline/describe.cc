@@ -150,22 +150,22 @@ class Run {
     };
     const Image image = load_image(pictures_[i]);
     const double load = lap();
-    const Backbone* backbone = nullptr;
-    PatchFeatures features;
-    StageSeconds spent;
-    std::vector<StageSeconds> costs;
-    std::vector<Descriptor> descriptors;
-    for (const Recognizer* recognizer : recognizers_) {
-      if (&recognizer->backbone() != backbone) {
-        backbone = &recognizer->backbone();
-        const Pixels pixels = preprocess(image, recognizer->preprocessing());
-        spent.decode = load + lap();
-        features = backbone->extract(pixels);
-        spent.backbone = lap();
+    std::vector<StageSeconds> costs(recognizers_.size());
+    std::vector<Descriptor> descriptors(recognizers_.size());
+    for (std::size_t first = 0; first < recognizers_.size(); ++first) {
+      if (descriptors[first].size() > 0) continue;
+      const Backbone& backbone = recognizers_[first]->backbone();
+      StageSeconds spent;
+      const Pixels pixels = preprocess(image, recognizers_[first]->preprocessing());
+      spent.decode = load + lap();
+      const PatchFeatures features = backbone.extract(pixels);
+      spent.backbone = lap();
+      for (std::size_t r = first; r < recognizers_.size(); ++r) {
+        if (&recognizers_[r]->backbone() != &backbone) continue;
+        descriptors[r] = recognizers_[r]->aggregator().aggregate(features);
+        spent.aggregate = lap();
+        costs[r] = spent;
       }
-      descriptors.push_back(recognizer->aggregator().aggregate(features));
-      spent.aggregate = lap();
-      costs.push_back(spent);
     }
     keep({i, {image.height, image.width}, {}}, descriptors, costs);
   }

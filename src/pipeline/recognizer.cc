@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "ria/version.h"
-#include "util/hash.h"
 #include "weights/npy.h"
 
 namespace ria {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
