@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,38 @@
 
 namespace ria {
 
+/// Arithmetic of a network's large products.
+enum class Precision {
+  kFp32,
+  kInt8,  ///< weights by output channel, activations by token (transformers) or tensor, 32-bit sums
+  kBf16,  ///< only where the CPU has bfloat16 instructions
+};
+
+/// What a transformer block is asked for.
+enum class Facet {
+  kToken,  ///< the block's output
+  kQuery,  ///< the projections its attention starts with
+  kKey,
+  kValue,
+};
+
+/// How the table of position embeddings is brought to another grid.
+enum class PositionRule {
+  kHub,  ///< bicubic, source step M / (n + 0.1): the published DINO and DINOv2 code
+  kHf,   ///< bicubic to the size: Hugging Face
+  kReg,  ///< antialiased bicubic to the size: the published models with registers
+};
+
+/// Unset fields mean the backbone's own.
 struct BackboneOptions {
   std::string weights;  ///< weight file; empty: the one in the weight cache
   int stage = 4;  ///< ResNet: 1 = stem, 2..5 = after that stage (4: 1024 channels at stride 16)
+  Precision precision = Precision::kFp32;
+  std::optional<int> layer;    ///< transformer: block the facet is taken from, 0 = first
+  std::optional<Facet> facet;  ///< transformer
+  std::optional<PositionRule> position_rule;  ///< transformer
+  int stride = 0;           ///< transformer: pixels between patches; 0: the patch size
+  bool final_norm = false;  ///< transformer: last block's tokens through the network's final norm
 
   void validate() const;
 };
@@ -32,6 +62,9 @@ class Backbone {
   virtual PatchFeatures extract(const Pixels& pixels) const = 0;
   /// Multiply-adds, counted twice, of one extract() at this size; 0 where it is not a network.
   virtual double flops(int height, int width) const = 0;
+  /// A backbone of the same weights whose features are this one's times `projection` (dim() x d),
+  /// where the last layer is linear and can take the matrix in; nullptr elsewhere.
+  virtual std::unique_ptr<Backbone> folded(const Matrix& projection) const;
 };
 
 /// Names make_backbone() knows.

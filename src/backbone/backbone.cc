@@ -63,6 +63,8 @@ void BackboneOptions::validate() const {
   }
 }
 
+std::unique_ptr<Backbone> Backbone::folded(const Matrix&) const { return nullptr; }
+
 std::vector<std::string> backbone_names() { return {"resnet50", "rootsift"}; }
 
 std::unique_ptr<Backbone> make_backbone(const std::string& name, const BackboneOptions& options) {
