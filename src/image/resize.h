@@ -35,8 +35,9 @@ struct FixedTaps {
 /// The axis weights of a "pil" kind.
 FixedTaps pil_taps(int in, int out, Resize kind);
 
-/// The axis weights of a "tensor" kind.
-Taps tensor_taps(int in, int out, Resize kind);
+/// The axis weights of a "tensor" kind. Without antialiasing `step` may replace the ratio in / out
+/// between the positions of neighbouring results.
+Taps tensor_taps(int in, int out, Resize kind, double step = 0);
 
 /// destination[i] = sum over k < count of weight[k] * source[k * row + i], for i < row.
 void sum_rows(const float* source, int row, const float* weight, int count, float* destination);

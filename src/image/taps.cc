@@ -87,10 +87,11 @@ void add_clamped(ExactTaps& taps, int in, int first, std::initializer_list<doubl
   taps.count.push_back(std::clamp(last, 0, in - 1) - begin + 1);
 }
 
-ExactTaps plain(int in, int out, Resize kind) {
+ExactTaps plain(int in, int out, Resize kind, double step) {
   // torch rounds the ratio to float32 but not the positions, except for nearest, where a product
   // may so fall on the other side of an integer.
-  const float scale = static_cast<float>(in) / static_cast<float>(out);
+  const float scale =
+      step > 0 ? static_cast<float>(step) : static_cast<float>(in) / static_cast<float>(out);
   ExactTaps taps;
   taps.stride = kind == Resize::kTensorBicubic ? 4 : kind == Resize::kTensorBilinear ? 2 : 1;
   for (int i = 0; i < out; ++i) {
@@ -129,10 +130,10 @@ FixedTaps pil_taps(int in, int out, Resize kind) {
   return taps;
 }
 
-Taps tensor_taps(int in, int out, Resize kind) {
+Taps tensor_taps(int in, int out, Resize kind, double step) {
   ExactTaps exact = kind == Resize::kTensorBilinearAa  ? antialiased(in, out, triangle, 1.0f)
                     : kind == Resize::kTensorBicubicAa ? antialiased(in, out, cubic_half, 2.0f)
-                                                       : plain(in, out, kind);
+                                                       : plain(in, out, kind, step);
   return {exact.stride,
           std::move(exact.first),
           std::move(exact.count),

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// A linear layer on panels of tokens (see panel_kernels.h), its weights packed once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "nn/panel_kernels.h"
+#include "ria/backbone.h"
+#include "util/aligned.h"
+
+namespace ria {
+
+/// Where a layer's weights come from, a row at a time, so that a large file is never held twice.
+struct LinearSource {
+  int outputs = 0;
+  int inputs = 0;
+  std::function<void(int row, float* values)> read;  ///< called from many threads
+  std::vector<float> bias;                           ///< outputs
+};
+
+/// Room a thread needs to run layers, enough for the largest.
+struct LinearScratch {
+  AlignedBuffer<std::int8_t> quantized;
+  AlignedBuffer<std::int32_t> sums;
+  AlignedBuffer<float> lanes;         ///< scales, zeros and sums of each panel
+  AlignedBuffer<float> outlier_rows;  ///< [panel][outlier][lane]
+  AlignedBuffer<float> outlier_weights;
+};
+
+/// Panels that go through a layer together: [panel][channel][lane].
+struct Panels {
+  float* data = nullptr;
+  std::int64_t stride = 0;  ///< floats from a panel to the next
+};
+
+class PanelLinear {
+ public:
+  PanelLinear() = default;
+  /// int8 packs 8-bit weights, each output with its own scale; anything else is float32.
+  PanelLinear(const PanelKernels& kernels, Precision precision, const LinearSource& source);
+
+  int outputs() const { return outputs_; }
+  int inputs() const { return inputs_; }
+
+  /// y = finish(W x + bias) for some panels, the last of which holds `last_tokens` tokens. int8
+  /// empties the outlying channels of x.
+  void run(Panels x,
+           Panels y,
+           int panels,
+           int last_tokens,
+           bool accumulate,
+           bool gelu,
+           LinearScratch& scratch) const;
+
+  /// Makes room for run() on `panels` panels.
+  void reserve(int panels, LinearScratch& scratch) const;
+
+ private:
+  void pack_float(const LinearSource& source);
+  void pack_int8(const LinearSource& source);
+  std::vector<char> outlying_inputs(const LinearSource& source) const;
+  void pack_row(int row, const float* values);
+  void run_float(Panels x, Panels y, int panels, int last_tokens, Finish finish) const;
+  void run_int8(
+      Panels x, Panels y, int panels, int last_tokens, Finish finish, LinearScratch& scratch) const;
+  void multiply_int8(int group,
+                     int groups,
+                     int panel,
+                     int tokens,
+                     float* out,
+                     const Finish& finish,
+                     LinearScratch& scratch) const;
+  LaneScales lane_scales(LinearScratch& scratch, int panel) const;
+  std::vector<int> split_outliers(Panels x, int panels, LinearScratch& scratch) const;
+  void gather_weights(const std::vector<int>& inputs, float* packed) const;
+  std::int64_t offset(int group, int input) const;
+  std::int64_t byte_of(int row, int input) const;
+
+  const PanelKernels* kernels_ = nullptr;
+  Precision precision_ = Precision::kFp32;
+  int outputs_ = 0;
+  int inputs_ = 0;
+  int groups_ = 0;                     ///< of kernels_->rows outputs
+  int padded_inputs_ = 0;              ///< int8: a multiple of kernels_->depth
+  int slice_ = 0;                      ///< inputs that are multiplied before the next are looked at
+  std::vector<float> bias_;            ///< padded to whole groups
+  AlignedBuffer<float> weights_;       ///< fp32
+  AlignedBuffer<std::uint8_t> bytes_;  ///< int8
+  std::vector<float> scales_;          ///< int8: of each output
+  std::vector<std::int32_t> weight_sums_;  ///< int8: of each output's quantised weights
+  std::vector<int> outlying_;              ///< int8: inputs whose weights stay float32
+  std::vector<float> outlying_weights_;    ///< [outlying][output]
+};
+
+}  // namespace ria

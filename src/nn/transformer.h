@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// A vision transformer's blocks on panels of tokens (see panel_kernels.h).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nn/panel_linear.h"
+#include "ria/features.h"
+
+namespace ria {
+
+struct TransformerShape {
+  int dim = 0;
+  int heads = 0;
+  int hidden = 0;      ///< of the feed-forward layer
+  bool gated = false;  ///< SwiGLU instead of GELU
+  float eps = 1e-6f;   ///< of the layer norms
+};
+
+/// Scale and shift of a layer norm.
+struct NormSource {
+  std::vector<float> weight;
+  std::vector<float> bias;
+};
+
+/// x += scale1 proj(attention(qkv(norm1 x))); x += scale2 down(act(up(norm2 x)))
+struct BlockSource {
+  NormSource norm1, norm2;
+  std::vector<float> scale1, scale2;  ///< LayerScale; empty: none
+  LinearSource qkv, proj;
+  LinearSource up;  ///< hidden rows, or twice as many where gated: gate first
+  LinearSource down;
+};
+
+class Transformer {
+ public:
+  Transformer(const TransformerShape& shape, Precision precision);
+  ~Transformer();
+
+  /// Pixels of a patch -> token, without bias: that is part of the positions.
+  void set_embedding(const LinearSource& embedding);
+  void add_block(const BlockSource& block);
+  /// run() returns the tokens as they leave the last block, or through this norm.
+  void set_final_norm(const NormSource& norm);
+  /// The same blocks, their tokens returned through a norm and a linear layer (outputs x dim).
+  std::unique_ptr<Transformer> with_facet(const NormSource& norm,
+                                          const Matrix& weight,
+                                          const Vector& bias) const;
+
+  /// Tokens of patches (tokens x pixels of a patch; zero rows for tokens that are no patch) added
+  /// to `positions` (tokens x dim), through all blocks. May be called from many threads at once.
+  using ReadPatches = std::function<void(int first, int count, int lanes, float* panel)>;
+  Matrix run(const ReadPatches& patches, const Matrix& positions) const;
+
+  int output_dim() const;
+  /// Multiply-adds, counted twice, of one run().
+  double flops(int tokens) const;
+
+ private:
+  struct Impl;
+  explicit Transformer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ria
