@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // One network in LibTorch: prints {"ms": best of the rounds, "output": file} as JSON. The networks
 // are those of onnx_networks.mjs, with the operations of the official Python code.
-#include <torch/script.h>
 #include <torch/torch.h>
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -130,11 +131,11 @@ Tensor convolution(const Weights& w, const std::string& name, const Tensor& x, i
   return torch::conv2d(x, kernel, w[name + ".bias"], stride, (kernel.size(2) - 1) / 2);
 }
 
-/// ResNet50 with torchvision's names, batch norms folded, up to stage `last`.
+/// ResNet50 with torchvision's names, batch norms folded, up to stage `last` (4: layer3).
 Tensor resnet(const Weights& w, const Tensor& picture, int last) {
   const bool stride_first = w.metadata.value("stride", "") == "first";
   Tensor x = torch::max_pool2d(convolution(w, "conv1", picture, 2).relu_(), 3, 2, 1);
-  for (int stage = 1; stage <= last; ++stage) {
+  for (int stage = 1; stage < last; ++stage) {
     for (int b = 0;; ++b) {
       const std::string block = "layer" + std::to_string(stage) + "." + std::to_string(b);
       if (!w.has(block + ".conv1.weight")) break;
@@ -151,8 +152,13 @@ Tensor resnet(const Weights& w, const Tensor& picture, int last) {
   return x;
 }
 
+/// One row of channels for each place, as tokens are anyway.
+Tensor place_major(const Tensor& output) {
+  return (output.dim() == 4 ? output.permute({0, 2, 3, 1}) : output).contiguous();
+}
+
 std::map<std::string, std::string> read_options(int argc, char** argv) {
-  std::map<std::string, std::string> options{{"rounds", "5"}, {"layer", "4"}, {"mode", "eager"}};
+  std::map<std::string, std::string> options{{"rounds", "5"}, {"stage", "4"}};
   options["threads"] = std::to_string(std::thread::hardware_concurrency());
   for (int i = 1; i + 1 < argc; i += 2) options[std::string(argv[i]).substr(2)] = argv[i + 1];
   for (const char* needed : {"network", "weights", "input", "height", "width"}) {
@@ -174,25 +180,24 @@ double milliseconds(const std::function<Tensor()>& body, int rounds) {
   return best;
 }
 
-/// The network as a function of the picture: as it is written, or traced and frozen.
-std::function<Tensor(const Tensor&)> make_network(std::map<std::string, std::string>& options,
-                                                  Weights& weights,
-                                                  const Tensor& picture) {
-  std::function<Tensor(const Tensor&)> network;
+using Network = std::function<Tensor(const Tensor&)>;
+
+/// The network as a function of the picture.
+Network make_network(std::map<std::string, std::string>& options,
+                     Weights& weights,
+                     const Tensor& picture) {
   if (options["network"].rfind("resnet", 0) == 0) {
     fold_batch_norms(weights);
-    const int last = std::stoi(options["layer"]);
-    network = [&weights, last](const Tensor& x) { return resnet(weights, x, last); };
-  } else {
-    if (options.count("pos_embed")) {
-      const int64_t width = weights["cls_token"].size(2);
-      const int64_t patch = weights["patch_embed.proj.weight"].size(2);
-      const int64_t tokens = 1 + (picture.size(2) / patch) * (picture.size(3) / patch);
-      weights.tensors["pos_embed"] = read_floats(options["pos_embed"], {1, tokens, width});
-    }
-    network = [&weights](const Tensor& x) { return transformer(weights, x); };
+    const int last = std::stoi(options["stage"]);
+    return [&weights, last](const Tensor& x) { return resnet(weights, x, last); };
   }
-  return network;
+  if (options.count("pos_embed")) {
+    const int64_t width = weights["cls_token"].size(2);
+    const int64_t patch = weights["patch_embed.proj.weight"].size(2);
+    const int64_t tokens = 1 + (picture.size(2) / patch) * (picture.size(3) / patch);
+    weights.tensors["pos_embed"] = read_floats(options["pos_embed"], {1, tokens, width});
+  }
+  return [&weights](const Tensor& x) { return transformer(weights, x); };
 }
 
 void run(int argc, char** argv) {
@@ -202,8 +207,8 @@ void run(int argc, char** argv) {
   const Tensor picture = read_floats(
       options["input"], {1, 3, std::stoi(options["height"]), std::stoi(options["width"])});
   Weights weights = read_weights(options["weights"]);
-  const auto network = make_network(options, weights, picture);
-  const Tensor output = network(picture).contiguous();  // also the warm-up
+  const Network network = make_network(options, weights, picture);
+  const Tensor output = place_major(network(picture));  // also the warm-up
   const double ms = milliseconds([&] { return network(picture); }, std::stoi(options["rounds"]));
   if (options.count("output")) {
     std::ofstream file(options["output"], std::ios::binary);

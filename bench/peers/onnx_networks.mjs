@@ -131,8 +131,8 @@ export function transformerModel(tensors, height, width, options) {
   return new Transformer(tensors, options).model(height, width);
 }
 
-/** ResNet50 with torchvision's names up to `layer` (3 or 4), batch norms as nodes: ONNX Runtime folds them. */
-export function resnetModel({ tensors, metadata }, height, width, layer) {
+/** ResNet50 with torchvision's names up to a stage (4: layer3), batch norms as nodes: ONNX Runtime folds them. */
+export function resnetModel({ tensors, metadata }, height, width, stage) {
   const graph = new Graph();
   const epsilon = Number(metadata.bn_eps ?? 1e-5);
   const convolution = (x, name, norm, stride) => {
@@ -160,12 +160,12 @@ export function resnetModel({ tensors, metadata }, height, width, layer) {
   };
   let x = relu(convolution(graph.input('input', [1, 3, height, width]), 'conv1', 'bn1', 2));
   x = graph.node('MaxPool', [x], { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1] });
-  for (let l = 1; l <= layer; ++l) {
+  for (let l = 1; l < stage; ++l) {
     for (let b = 0; `layer${l}.${b}.conv1.weight` in tensors; ++b) {
       x = block(x, `layer${l}.${b}`, b === 0 && l > 1 ? 2 : 1);
     }
   }
-  const down = size => Math.ceil(size / 2 ** (layer + 1));
-  graph.output(graph.node('Identity', [x], {}, { name: 'output' }), [1, 128 * 2 ** layer, down(height), down(width)]);
+  const down = size => Math.ceil(size / 2 ** stage);
+  graph.output(graph.node('Identity', [x], {}, { name: 'output' }), [1, 64 * 2 ** stage, down(height), down(width)]);
   return graph.model(17);
 }

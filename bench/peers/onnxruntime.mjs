@@ -17,7 +17,7 @@ const { values: given } = parseArgs({
     height: { type: 'string' },
     width: { type: 'string' },
     pos_embed: { type: 'string' },  // float32 table for this size, if the one in the weights is for another
-    layer: { type: 'string', default: '4' },  // the last stage of a ResNet
+    stage: { type: 'string', default: '4' },  // the last stage of a ResNet: 4 is layer3
     variant: { type: 'string', default: '' },  // see onnx_networks.mjs, for example attention=multihead,fold=1
     session: { type: 'string', default: '' },  // session options, for example intra_op.allow_spinning=0
     rounds: { type: 'string', default: '5' },
@@ -43,13 +43,21 @@ function nested(options) {
 
 function makeModel(height, width) {
   const weights = readSafetensors(given.weights);
-  if (given.network.startsWith('resnet')) return resnetModel(weights, height, width, Number(given.layer));
+  if (given.network.startsWith('resnet')) return resnetModel(weights, height, width, Number(given.stage));
   if (given.pos_embed) {
     const data = readFloats(given.pos_embed);
     const columns = weights.tensors.cls_token.shape[2];
     weights.tensors.pos_embed = { shape: [1, data.length / columns, columns], data };
   }
   return transformerModel(weights.tensors, height, width, pairs(given.variant));
+}
+
+/** One row of channels for each place, as tokens are anyway: [1, channels, h, w] is transposed. */
+function placeMajor({ dims, data }) {
+  if (dims.length === 3) return data;
+  const channels = dims[1];
+  const places = dims[2] * dims[3];
+  return data.map((_, i) => data[(i % channels) * places + Math.floor(i / channels)]);
 }
 
 const require = createRequire(path.resolve(process.env.RIA_PEERS ?? '.', 'peers.js'));
@@ -78,7 +86,7 @@ try {
     times.push(performance.now() - start);
   }
   if (given.profile) session.endProfiling();
-  if (given.output) writeFloats(given.output, output.data);
+  if (given.output) writeFloats(given.output, placeMajor(output));
   console.log(JSON.stringify({ ms: Math.min(...times), output: given.output, shape: output.dims }));
 } finally {
   fs.rmSync(folder, { recursive: true });
