@@ -120,38 +120,41 @@ function row(label, figures) {
   const { ria, onnxruntime, libtorch } = figures;
   const over = peer => (ria && peer ? number(ria / peer, 3) : '-');
   const columns = [number(ria, 4), number(onnxruntime, 4), number(libtorch, 4), over(onnxruntime), over(libtorch),
-    number(figures.difference, 2), number(figures.relative_difference, 2)];
-  console.log(label.padEnd(18) + columns.map(column => column.padStart(12)).join(''));
+    number(figures.difference, 2), number(figures.relative_difference, 2), number(figures.peers_relative_difference, 2)];
+  console.log(label.padEnd(18) + columns.map(column => column.padStart(13)).join(''));
 }
 
-function summary(results, precision, reference) {
+function summary(results, precision) {
   const ria = results[`ria ${precision}`];
   const onnxruntime = fastest(results, `onnxruntime ${precision}`);
   const libtorch = precision === 'fp32' ? results.libtorch : undefined;
   return {
     ria: ria?.ms, onnxruntime: onnxruntime?.ms, onnxruntime_form: onnxruntime?.name, libtorch: libtorch?.ms,
-    ...difference(ria ?? onnxruntime, reference),
+    ...difference(ria, results['onnxruntime fp32 as exported']),
+    peers_relative_difference: difference(onnxruntime, results.libtorch).relative_difference,
   };
 }
 
 const knowsNetworks = given.ria && execFileSync(given.ria, ['--help'], { encoding: 'utf8' }).includes('--network');
-if (!knowsNetworks) console.log('ria left out: this ria_bench has no --network; differences are ONNX Runtime to LibTorch');
+if (!knowsNetworks) console.log('ria left out: this ria_bench has no --network');
 const report = { load_before: os.loadavg()[0], networks: {} };
-console.log('milliseconds, ratios (ria over peer), largest difference of outputs and its share of the largest value');
-console.log(['network'.padEnd(18), ...['ria', 'ORT', 'LibTorch', 'ria/ORT', 'ria/LibTorch', 'difference', 'share']
-  .map(title => title.padStart(12))].join(''));
+console.log('milliseconds (best form of each), ria over peer, largest difference of ria to ONNX Runtime fp32 as exported,');
+console.log('that as a share of the largest value, and the share by which ONNX Runtime and LibTorch differ');
+console.log(['network'.padEnd(18), ...['ria', 'ORT', 'LibTorch', 'ria/ORT', 'ria/LibTorch', 'difference', 'share', 'peers']
+  .map(title => title.padStart(13))].join(''));
 for (const name of given.networks.split(',')) {
   if (name.startsWith('resnet50') && !given.resnet50) continue;
   const results = takeTurns(programsFor(name, knowsNetworks));
-  const reference = knowsNetworks ? results['onnxruntime fp32 as exported'] : results.libtorch;
   for (const precision of ['fp32', 'int8']) {
     if (!fastest(results, `onnxruntime ${precision}`)) continue;
     const label = precision === 'int8' ? `${name}_int8` : name;
-    const figures = summary(results, precision, reference);
+    const figures = summary(results, precision);
     row(label, figures);
     for (const peer of ['onnxruntime', 'libtorch']) {
       if (figures.ria && figures[peer]) report[`${label}_over_${peer}`] = figures.ria / figures[peer];
     }
+    const float = fastest(results, 'onnxruntime fp32')?.ms;
+    if (precision === 'int8' && figures.ria && float) report[`${label}_over_onnxruntime_fp32`] = figures.ria / float;
     report.networks[label] = figures;
   }
   report.networks[name].all_ms = Object.fromEntries(Object.entries(results).map(([key, { ms }]) => [key, ms]));
