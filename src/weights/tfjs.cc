@@ -102,11 +102,7 @@ void read_group(const fs::path& file, const json& group, TensorMap& tensors) {
 
 }  // namespace
 
-TensorFile read_tfjs(const fs::path& model_json) {
-  const auto mapping = MappedFile::open(model_json);
-  const auto text = mapping->bytes();
-  const json model = json::parse(text.begin(), text.end(), nullptr, false);
-  if (!model.is_object()) throw read_error(model_json, "it is not a whole JSON object");
+TensorFile read_tfjs(const fs::path& model_json, const json& model) {
   if (!model.contains("weightsManifest") || !model["weightsManifest"].is_array()) {
     throw read_error(model_json, "a tfjs model.json with a weightsManifest was expected");
   }
