@@ -250,9 +250,11 @@ Tensor MatValue::tensor() const {
 std::vector<std::string> MatValue::rows() const {
   if (kind != Kind::text) throw std::invalid_argument("a .mat value is not text");
   const std::vector<std::uint32_t> units = code_units(*this);
-  const bool matrix = dims.size() == 2 && dims[0] > 0 && units.size() == size();
+  if (units.empty()) return std::vector<std::string>(dims[0] == 1 ? 1 : 0);
+  // Several bytes a character make the count differ from dims; such text is one row.
+  const bool matrix = dims.size() == 2 && units.size() == size();
   const std::size_t count = matrix ? static_cast<std::size_t>(dims[0]) : 1;
-  std::vector<std::string> out(size() == 0 && dims[0] == 0 ? 0 : count);
+  std::vector<std::string> out(count);
   for (std::size_t row = 0; row < out.size(); ++row) {
     std::uint32_t high = 0;
     for (std::size_t i = row; i < units.size(); i += count) append_utf16(out[row], high, units[i]);

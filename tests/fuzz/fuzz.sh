@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # fuzz.sh BUILD_DIR SECONDS [READER...]: builds the fuzzers with clang and runs each reader's for SECONDS.
 # What they learn stays in BUILD_DIR/corpus; a find is written to BUILD_DIR/finds and fails.
+# RIA_FUZZ_TIMEOUT: seconds one input may take, 10 if unset; more where the machine may stand still.
 # Exit 77: skipped, because clang is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -27,28 +28,28 @@ build_dir=$(cd "$build_dir" && pwd)
   -DCMAKE_C_COMPILER="${compiler/++/}" >/dev/null
 cmake --build "$build_dir" >"$build_dir/build.log" || { cat "$build_dir/build.log"; exit 1; }
 
-seed() {  # reader, ending...: the project's own seeds, and what the goldens have of moderate size
-  local reader=$1 ending file
-  shift
+seed() {  # reader, largest, ending...: the project's own seeds, and what the goldens have of moderate size
+  local reader=$1 largest=$2 ending file
+  shift 2
   mkdir -p "$build_dir/corpus/$reader" "$build_dir/finds"
   cp "$here/seeds/$reader/"* "$build_dir/corpus/$reader/"
   [ -d "$golden" ] || { echo "$reader: no goldens in $golden, own seeds only"; return; }
   for ending in "$@"; do
     while IFS= read -r file; do
       cp --no-preserve=mode "$file" "$build_dir/corpus/$reader/$(basename "$(dirname "$file")")_$(basename "$file")"
-    done < <(find -L "$golden" -name "*$ending" -size -300k)
+    done < <(find -L "$golden" -name "*$ending" -size -"$largest")
   done
 }
-seed safetensors .safetensors
-seed torch .pth .pt .pth.tar
-seed json
-seed mat .mat
-seed npy .npy .npz
+seed safetensors 64k .safetensors
+seed torch 64k .pth .pt .pth.tar
+seed json 64k
+seed mat 300k .mat
+seed npy 64k .npy .npz
 
 failed=0
 for reader in "${readers[@]}"; do
   log=$build_dir/$reader.log
-  if (cd "$build_dir" && ./"${reader}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=300000 \
+  if (cd "$build_dir" && ./"${reader}_fuzz" -max_total_time="$seconds" -timeout="${RIA_FUZZ_TIMEOUT:-10}" -rss_limit_mb=2048 -max_len=300000 \
     -print_final_stats=1 -artifact_prefix=finds/"$reader"_ "corpus/$reader" >"$log" 2>&1); then
     echo "$reader: $(grep -o 'cov: [0-9]* ft: [0-9]* corp: [0-9]*' "$log" | tail -1)," \
       "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs, no finds"
