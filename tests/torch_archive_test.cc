@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Files of torch.save: the archive and the pickle in it.
+// Files of torch.save, whole, damaged and hostile.
 #include <cstdint>
 #include <string>
 
 #include "golden/golden.h"
-#include "weights/pickle.h"
 #include "weights_fixture.h"
 
 namespace ria::weights_test {
 namespace {
 
-using Kind = PickleValue::Kind;
-
-TEST_F(Weights, DamagedTorchArchiveNeverCrashes) {
+TEST_F(Weights, DamagedTorchFileNeverCrashes) {
   RIA_NEEDS_GOLDEN("checkpoint_formats");
-  for (const char* name : {"nested_everything_zip.pth", "shared_storage_views_zip.pth"}) {
+  for (const char* name : {"nested_everything_zip.pth",
+                           "shared_storage_views_zip.pth",
+                           "nested_everything_legacy.pth",
+                           "shared_storage_views_legacy.pth"}) {
     const fs::path source = golden_dir() / "checkpoint_formats" / name;
     const std::string whole = read_text(source);
     const TensorMap tensors = TensorFile::open(source).tensors();
@@ -40,59 +40,71 @@ TEST_F(Weights, DamagedTorchArchiveNeverCrashes) {
   }
 }
 
-Pickle parse(const std::string& text) {
-  return Pickle::parse({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, "pkl");
+/// The pickles before the object: magic, protocol, system.
+std::string legacy_start() {
+  return std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.") +
+         "\x80\x02M\xe9\x03." + std::string("\x80\x02}X\x0d\0\0\0little_endian\x88s.", 24);
 }
 
-TEST_F(Weights, PickledCallIsInert) {
-  const fs::path witness = file("witness");
-  const std::string command = "touch " + witness.string();
-  std::string pickle =
-      "\x80\x02"
-      "cos\nsystem\nX";
-  pickle += std::string{static_cast<char>(command.size()), 0, 0, 0} + command + "\x85R.";
-  const Pickle inert = parse(pickle);
-  EXPECT_EQ(inert.root().kind, Kind::opaque);
-  EXPECT_EQ(inert.root().text, "os system");
-  EXPECT_TRUE(inert.root().items.empty());
-  EXPECT_FALSE(fs::exists(witness));
+std::string text(const std::string& value) {
+  return 'X' + std::string{static_cast<char>(value.size()), 0, 0, 0} + value;
 }
 
-TEST_F(Weights, PickleLimits) {
-  EXPECT_THROW(parse(""), std::runtime_error);
-  EXPECT_THROW(parse("."), std::runtime_error);
-  EXPECT_THROW(parse("h\x07."), std::runtime_error);
-  EXPECT_THROW(parse("R."), std::runtime_error);
-  EXPECT_THROW(parse("\x80\x05N."), std::runtime_error);
-  EXPECT_THROW(parse("t."), std::runtime_error);
-  EXPECT_THROW(parse("(."), std::runtime_error);
-  EXPECT_THROW(parse("NNs."), std::runtime_error);
-  EXPECT_THROW(parse(std::string("X\xff\xff\xff\x7f"
-                                 "ab.")),
+std::string count(std::int64_t items) {
+  return {reinterpret_cast<const char*>(&items), sizeof(items)};
+}
+
+/// Three floats of the storage "k", the part from `offset` on of which is `view`.
+std::string legacy_tensor(const std::string& type, const std::string& view) {
+  return "\x80\x02"
+         "ctorch._utils\n_rebuild_tensor_v2\n((" +
+         text("storage") + "c" + type + "\n" + text("k") + text("cuda:0") + "K\x03" + view + "tQK" +
+         std::string(1, '\0') + "K\x02\x85K\x01\x85\x89}tR.";
+}
+
+const std::string kThreeFloats("\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40", 12);
+
+TEST_F(Weights, LegacyStorageOfAGraphicsCardAndAView) {
+  const std::string keys = "\x80\x02](" + text("k") + "e.";
+  const auto open = [&](const std::string& object, const std::string& tail) {
+    return TensorFile::open(write("x.pth", legacy_start() + object + keys + tail)).at("tensor");
+  };
+  const std::string cuda = "torch.cuda\nFloatStorage";
+  EXPECT_EQ(open(legacy_tensor(cuda, "N"), count(3) + kThreeFloats).floats(),
+            (std::vector<float>{1, 2}));
+  // A view of old files: (key, offset, size) inside the storage.
+  const std::string view = "(" + text("v") + "K\x01K\x02t";
+  EXPECT_EQ(open(legacy_tensor(cuda, view), count(3) + kThreeFloats).floats(),
+            (std::vector<float>{2, 3}));
+  const std::string outside = "(" + text("v") + "K\x02K\x02t";
+  EXPECT_THROW(open(legacy_tensor(cuda, outside), count(3) + kThreeFloats), std::runtime_error);
+  EXPECT_THROW(open(legacy_tensor(cuda, "N"), count(4) + kThreeFloats), std::runtime_error);
+  EXPECT_THROW(open(legacy_tensor(cuda, "N"), count(2) + kThreeFloats), std::runtime_error);
+  EXPECT_THROW(open(legacy_tensor(cuda, "N"), count(-1) + kThreeFloats), std::runtime_error);
+  EXPECT_THROW(open(legacy_tensor(cuda, "N"), ""), std::runtime_error);
+  EXPECT_THROW(open(legacy_tensor("torch\nQInt8Storage", "N"), count(3) + kThreeFloats),
                std::runtime_error);
-  EXPECT_THROW(parse(std::string("\x8e\xff\xff\xff\xff\xff\xff\xff\xff"
-                                 "ab.")),
-               std::runtime_error);
-  EXPECT_THROW(parse(std::string(100'000, '(') + "."), std::runtime_error);
-  // A million nested tuples and a list inside itself must be freed without recursion.
-  EXPECT_EQ(parse(")" + std::string(1'000'000, '\x85') + ".").root().kind, Kind::tuple);
-  EXPECT_EQ(parse(std::string("]q\0h\0a.", 7)).root().items.size(), 1u);
 }
 
-TEST_F(Weights, PickleScalars) {
-  const Pickle pickle =
-      parse(std::string("(J\xf9\xff\xff\xff\x8a\x01\x80\x8a\x00G\x3f\xf8\0\0\0\0\0\0"
-                        "\x88N\x8a\x09\x01\x02\x03\x04\x05\x06\x07\x08\x09t.",
-                        35));
-  const auto& items = pickle.root().items;
-  ASSERT_EQ(items.size(), 7u);
-  EXPECT_EQ(items[0]->integer, -7);
-  EXPECT_EQ(items[1]->integer, -128);
-  EXPECT_EQ(items[2]->integer, 0);
-  EXPECT_EQ(items[3]->number, 1.5);
-  EXPECT_EQ(items[4]->kind, Kind::boolean);
-  EXPECT_EQ(items[5]->kind, Kind::none);
-  EXPECT_EQ(items[6]->kind, Kind::big_integer);
+TEST_F(Weights, OtherContainersAreRefusedByName) {
+  expect_open_error(write("x.pkl", "\x80\x02K\x01."), "not one of torch.save");
+  expect_open_error(write("x.tar", std::string(257, 'x') + "ustar" + std::string(300, '\0')),
+                    "tar");
+  expect_open_error(write("x.h5", "\x89HDF\r\n\x1a\n" + std::string(100, '\0')), "HDF5");
+  std::string big = legacy_start();
+  big[big.size() - 3] = '\x89';
+  expect_open_error(write("x.pth", big + "N.N."), "little-endian");
+}
+
+TEST_F(Weights, WholeModelAndCallsAreRefusedByName) {
+  const auto legacy = [&](const std::string& object) {
+    return write("x.pth", legacy_start() + "\x80\x02" + object + "." + "\x80\x02].");
+  };
+  expect_open_error(legacy("cmodels\nNet\n)\x81}b"), "models.Net");
+  expect_open_error(legacy("cposix\nsystem\n" + text("true") + "\x85R"), "posix.system");
+  // Deep inside and next to a whole state dict, too.
+  expect_open_error(legacy("}" + text("a") + "]c__builtin__\neval\n" + text("1") + "\x85Ras"),
+                    "__builtin__.eval");
 }
 
 }  // namespace

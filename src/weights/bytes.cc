@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cerrno>
+#include <utility>
 
 namespace ria {
 
@@ -36,8 +37,29 @@ std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& file) {
   return mapping;
 }
 
+std::shared_ptr<const MappedFile> MappedFile::from_memory(std::vector<std::uint8_t> bytes) {
+  std::shared_ptr<MappedFile> out(new MappedFile);
+  out->memory_ = std::move(bytes);
+  out->data_ = out->memory_.data();
+  out->size_ = out->memory_.size();
+  return out;
+}
+
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+  const bool mapped = data_ != nullptr && data_ != memory_.data();
+  if (mapped) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+void MappedFile::release(std::span<const std::uint8_t> part) const {
+  if (data_ == nullptr || data_ == memory_.data() || part.empty()) return;
+  const auto whole = reinterpret_cast<std::uintptr_t>(data_);
+  const auto first = reinterpret_cast<std::uintptr_t>(part.data());
+  if (first < whole || !inside(first - whole, part.size(), size_)) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = (first + page - 1) / page * page;
+  const std::uintptr_t end = (first + part.size()) / page * page;
+  // It is advice: a refusal costs memory, not correctness.
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 std::runtime_error read_error(const fs::path& file, std::string_view reason) {
@@ -56,6 +78,10 @@ std::string printable(std::string_view text) {
     }
   }
   return text.size() > kLongest ? out + "..." : out;
+}
+
+bool starts_with(std::span<const std::uint8_t> bytes, std::string_view text) {
+  return as_text(bytes).starts_with(text);
 }
 
 std::optional<std::uint64_t> checked_product(const std::vector<std::int64_t>& shape,

@@ -19,15 +19,21 @@ namespace ria {
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& file);
+  /// Bytes that are no file of their own: an unpacked member of one.
+  static std::shared_ptr<const MappedFile> from_memory(std::vector<std::uint8_t> bytes);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
+  /// Lets the whole pages inside `part` leave the memory; they come back from the file when read
+  /// again. Nothing happens for bytes that are not of this file or not of a file at all.
+  void release(std::span<const std::uint8_t> part) const;
 
  private:
   MappedFile() = default;
 
+  std::vector<std::uint8_t> memory_;  // from_memory() only
   const std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
 };
@@ -37,6 +43,14 @@ std::runtime_error read_error(const std::filesystem::path& file, std::string_vie
 
 /// Text of a foreign file made fit for a one-line message: control characters escaped, cut short.
 std::string printable(std::string_view text);
+
+/// True if the bytes begin with the text.
+bool starts_with(std::span<const std::uint8_t> bytes, std::string_view text);
+
+/// The same bytes as text, which lives no longer than they do.
+inline std::string_view as_text(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 /// Nothing on overflow or a negative dimension.
 std::optional<std::uint64_t> checked_product(const std::vector<std::int64_t>& shape,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <utility>
 
 namespace ria {
@@ -15,31 +16,17 @@ namespace {
 constexpr std::size_t kLargestPickle = std::size_t{1} << 28;
 constexpr std::size_t kMostMarks = 1000;
 
-constexpr std::array<std::string_view, 6> kRebuilders{"torch._utils _rebuild_tensor_v2",
-                                                      "torch._utils _rebuild_tensor",
-                                                      "torch._utils _rebuild_parameter",
-                                                      "torch._utils _rebuild_parameter_with_state",
-                                                      "torch._tensor _rebuild_from_type_v2",
-                                                      "torch Size"};
-
-constexpr std::array<std::string_view, 2> kDictionaries{"collections OrderedDict",
-                                                        "collections defaultdict"};
-
-template <std::size_t N>
-bool one_of(const std::array<std::string_view, N>& list, std::string_view text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
 }  // namespace
 
 Pickle PickleMachine::run() {
-  if (bytes_.size() > kLargestPickle) fail("it is larger than 256 MiB");
+  bytes_ = bytes_.first(std::min(bytes_.size(), kLargestPickle));
   for (std::uint8_t opcode = take(1)[0]; opcode != '.'; opcode = take(1)[0]) {
     const Step step = kSteps[opcode];
     if (step == nullptr) fail(fmt::format("opcode 0x{:02x} is not supported", opcode));
     step(*this);
   }
   pickle_.root_ = pop();
+  pickle_.size_ = position_;
   return std::move(pickle_);
 }
 
@@ -48,7 +35,9 @@ void PickleMachine::fail(std::string_view reason) const {
 }
 
 std::span<const std::uint8_t> PickleMachine::take(std::uint64_t size) {
-  if (!inside(position_, size, bytes_.size())) fail("it is cut short");
+  if (!inside(position_, size, bytes_.size())) {
+    fail(bytes_.size() == kLargestPickle ? "it is larger than 256 MiB" : "it is cut short");
+  }
   const auto out = bytes_.subspan(position_, size);
   position_ += size;
   return out;
@@ -64,8 +53,8 @@ std::string PickleMachine::line() {
 }
 
 void PickleMachine::check_protocol() {
-  if (const auto protocol = number<std::uint8_t>(); protocol > 4) {
-    fail(fmt::format("protocol {} was found, 2 to 4 are supported", protocol));
+  if (const auto protocol = number<std::uint8_t>(); protocol > 5) {
+    fail(fmt::format("protocol {} was found, 0 to 5 are supported", protocol));
   }
 }
 
@@ -85,6 +74,34 @@ void PickleMachine::push_integer(std::int64_t integer, Kind kind) {
   PickleValue* value = make(kind);
   value->integer = integer;
   push(value);
+}
+
+/// Decimal digits; "01" and "00" are how protocol 0 writes True and False.
+void PickleMachine::push_line_integer() {
+  std::string digits = line();
+  if (digits == "00" || digits == "01") return push_integer(digits == "01", Kind::boolean);
+  if (digits.ends_with('L')) digits.pop_back();
+  std::int64_t value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) fail("an integer is damaged or too large");
+  push_integer(value);
+}
+
+void PickleMachine::push_line_real() {
+  const std::string digits = line();
+  PickleValue* value = make(Kind::real);
+  const char* const end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, value->number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) fail("a number is damaged");
+  push(value);
+}
+
+/// Python 2's 'text' in quotes. Escapes stay as they are: nothing we look for has any.
+void PickleMachine::push_quoted() {
+  const std::string quoted = line();
+  if (quoted.size() < 2 || quoted.front() != quoted.back()) fail("a string has no quotes");
+  push_text(Kind::string, quoted.substr(1, quoted.size() - 2));
 }
 
 void PickleMachine::push_long_integer(std::uint64_t size) {
@@ -115,6 +132,15 @@ PickleValue* PickleMachine::top() const {
 PickleValue* PickleMachine::pop() {
   PickleValue* value = top();
   stack_.pop_back();
+  return value;
+}
+
+std::uint64_t PickleMachine::line_index() {
+  const std::string digits = line();
+  std::uint64_t value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) fail("an index is damaged");
   return value;
 }
 
@@ -163,7 +189,7 @@ void PickleMachine::collect(Kind kind) {
 void PickleMachine::extend(Kind kind, const std::vector<PickleValue*>& items) {
   PickleValue* target = top();
   check_pairs(kind, items.size());
-  // Members of an object nobody knows are dropped with it.
+  // Members of an object nobody knows are dropped.
   if (target->kind == Kind::opaque || target->kind == Kind::reduced) return;
   if (target->kind != kind) {
     fail(kind == Kind::dict ? "items are set in something that is no dict"
@@ -182,69 +208,6 @@ void PickleMachine::recall(std::uint64_t index) {
   const auto found = memo_.find(index);
   if (found == memo_.end()) fail("it refers to a value that was not stored");
   push(found->second);
-}
-
-void PickleMachine::line_global() {
-  const std::string module = line();
-  push_text(Kind::global, module + ' ' + line());
-}
-
-void PickleMachine::stack_global() {
-  const PickleValue* name = pop();
-  const PickleValue* module = pop();
-  if (name->kind != Kind::string || module->kind != Kind::string) {
-    fail("a global has no name");
-  }
-  push_text(Kind::global, module->text + ' ' + name->text);
-}
-
-void PickleMachine::persistent_id() {
-  const PickleValue* id = pop();
-  PickleValue* value = make(Kind::persistent_id);
-  value->items = {id};
-  push(value);
-}
-
-/// What Python would call: understood for a few rebuilders, inert otherwise.
-void PickleMachine::reduce() {
-  const PickleValue* arguments = pop();
-  const PickleValue* callable = pop();
-  const bool named = callable->kind == Kind::global && arguments->kind == Kind::tuple;
-  if (named && one_of(kDictionaries, callable->text)) {
-    PickleValue* dict = make(Kind::dict);
-    fill_ordered(*dict, *arguments);
-    push(dict);
-    return;
-  }
-  const bool known = named && one_of(kRebuilders, callable->text);
-  if (known) count_copies(arguments->items.size());
-  PickleValue* value = make(known ? Kind::reduced : Kind::opaque);
-  value->text = callable->kind == Kind::global ? callable->text : "object";
-  if (known) value->items = arguments->items;
-  push(value);
-}
-
-/// Python 2 wrote OrderedDict([[key, value], ...]).
-void PickleMachine::fill_ordered(PickleValue& dict, const PickleValue& arguments) {
-  if (arguments.items.size() != 1 || arguments.items[0]->kind != Kind::list) return;
-  count_copies(2 * arguments.items[0]->items.size());
-  for (const PickleValue* pair : arguments.items[0]->items) {
-    const bool is_pair = pair->kind == Kind::list || pair->kind == Kind::tuple;
-    if (!is_pair || pair->items.size() != 2) fail("an OrderedDict item is no pair");
-    dict.items.insert(dict.items.end(), pair->items.begin(), pair->items.end());
-  }
-}
-
-/// A shared tuple copied over and over would make memory quadratic; an honest pickle builds each
-/// item with an opcode of its own.
-void PickleMachine::count_copies(std::size_t count) {
-  copies_ += count;
-  if (copies_ > bytes_.size()) fail("its parts are shared too often");
-}
-
-void PickleMachine::push_extension(std::uint64_t code_size) {
-  take(code_size);
-  push_text(Kind::opaque, "extension");
 }
 
 }  // namespace ria

@@ -53,6 +53,9 @@ class PickleMachine {
   void push(PickleValue* value) { stack_.push_back(value); }
   void push_text(Kind kind, std::string content);
   void push_integer(std::int64_t integer, Kind kind = Kind::integer);
+  void push_line_integer();
+  void push_line_real();
+  void push_quoted();
   void push_long_integer(std::uint64_t size);
   void push_big_endian_real();
   PickleValue* top() const;
@@ -70,17 +73,26 @@ class PickleMachine {
   void check_pairs(Kind kind, std::size_t count) const;
 
   // The memo.
+  std::uint64_t line_index();
   void memoize(std::uint64_t index) { memo_[index] = top(); }
   void recall(std::uint64_t index);
 
   // Objects.
+  void push_global(const std::string& module, const std::string& name);
   void line_global();
   void stack_global();
   void persistent_id();
+  /// `arguments` may be null where they do not matter.
+  void call(const PickleValue* callable, const PickleValue* arguments);
   void reduce();
+  void object();
+  void instance();
+  void object_with_keywords();
+  void build();
+  void push_dictionary(const PickleValue& arguments);
+  bool push_encoded(const PickleValue& arguments);
   void fill_ordered(PickleValue& dict, const PickleValue& arguments);
   void count_copies(std::size_t count);
-  void push_object() { push_text(Kind::opaque, "object"); }
   void push_extension(std::uint64_t code_size);
 
   std::span<const std::uint8_t> bytes_;

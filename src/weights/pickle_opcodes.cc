@@ -30,6 +30,15 @@ constinit const PickleMachine::Steps PickleMachine::kSteps = [] {
   steps['B'] = [](Machine& m) { m.push_text(Kind::bytes, m.text<std::uint32_t>()); };
   steps[0x8e] = [](Machine& m) { m.push_text(Kind::bytes, m.text<std::uint64_t>()); };
 
+  steps[0x96] = steps[0x8e];  // BYTEARRAY8
+
+  // Protocol 0: INT, LONG, FLOAT, STRING, UNICODE
+  steps['I'] = [](Machine& m) { m.push_line_integer(); };
+  steps['L'] = steps['I'];
+  steps['F'] = [](Machine& m) { m.push_line_real(); };
+  steps['S'] = [](Machine& m) { m.push_quoted(); };
+  steps['V'] = [](Machine& m) { m.push_text(Kind::string, m.line()); };
+
   steps['('] = [](Machine& m) { m.mark(); };
   steps[')'] = [](Machine& m) { m.tuple(0); };
   steps[0x85] = [](Machine& m) { m.tuple(1); };
@@ -53,6 +62,8 @@ constinit const PickleMachine::Steps PickleMachine::kSteps = [] {
   steps[0x94] = [](Machine& m) { m.memoize(m.memo_.size()); };  // MEMOIZE
   steps['h'] = [](Machine& m) { m.recall(m.number<std::uint8_t>()); };
   steps['j'] = [](Machine& m) { m.recall(m.number<std::uint32_t>()); };
+  steps['p'] = [](Machine& m) { m.memoize(m.line_index()); };
+  steps['g'] = [](Machine& m) { m.recall(m.line_index()); };
   steps['0'] = [](Machine& m) { m.pop_value_or_mark(); };
   steps['1'] = [](Machine& m) { m.pop_mark(); };
   steps['2'] = [](Machine& m) { m.push(m.top()); };
@@ -61,25 +72,11 @@ constinit const PickleMachine::Steps PickleMachine::kSteps = [] {
   steps[0x93] = [](Machine& m) { m.stack_global(); };
   steps['Q'] = [](Machine& m) { m.persistent_id(); };
   steps['R'] = [](Machine& m) { m.reduce(); };
-  steps[0x81] = steps['R'];       // NEWOBJ
-  steps[0x92] = [](Machine& m) {  // NEWOBJ_EX
-    for (int i = 0; i < 3; ++i) m.pop();
-    m.push_object();
-  };
-  steps['b'] = [](Machine& m) {  // BUILD: attributes such as _metadata, no tensors of a state dict
-    m.pop();
-    m.top();
-  };
-  steps['o'] = [](Machine& m) {
-    m.pop_mark();
-    m.push_object();
-  };
-  steps['i'] = [](Machine& m) {
-    m.line();
-    m.line();
-    m.pop_mark();
-    m.push_object();
-  };
+  steps[0x81] = steps['R'];                                    // NEWOBJ
+  steps[0x92] = [](Machine& m) { m.object_with_keywords(); };  // NEWOBJ_EX
+  steps['b'] = [](Machine& m) { m.build(); };
+  steps['o'] = [](Machine& m) { m.object(); };
+  steps['i'] = [](Machine& m) { m.instance(); };
   // EXT1, 2, 4: codes of a registry that is not here
   steps[0x82] = [](Machine& m) { m.push_extension(1); };
   steps[0x83] = [](Machine& m) { m.push_extension(2); };

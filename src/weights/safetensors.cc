@@ -129,6 +129,7 @@ TensorFile read_safetensors(const fs::path& file,
     if (name == kMetadata) continue;
     Tensor tensor = parse_entry(file, name, entry, data);
     tensor.owner = mapping;
+    tensor.mapped = mapping.get();
     const auto begin = static_cast<std::uint64_t>(tensor.bytes.data() - data.data());
     ranges.push_back({begin, begin + tensor.bytes.size(), name});
     tensors.emplace(name, std::move(tensor));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 #include "weights/bytes.h"
 #include "weights/tensor.h"
@@ -12,6 +13,10 @@ namespace ria {
 
 TensorFile read_safetensors(const std::filesystem::path& file,
                             const std::shared_ptr<const MappedFile>& mapping);
+
+/// All shards of a model.safetensors.index.json, whose content is given: {"weight_map": {tensor:
+/// shard file}}. The shards lie beside it; metadata are the shards'.
+TensorFile read_safetensors_index(const std::filesystem::path& file, const nlohmann::json& index);
 
 /// Same tensors and metadata give the same bytes; the file appears only when it is whole.
 void write_safetensors(const std::filesystem::path& file,

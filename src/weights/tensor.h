@@ -15,6 +15,8 @@
 
 namespace ria {
 
+class MappedFile;
+
 enum class DType { F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL };
 
 std::size_t item_size(DType dtype);
@@ -27,13 +29,25 @@ struct Tensor {
   DType dtype = DType::F32;
   std::vector<std::int64_t> shape;
   std::span<const std::uint8_t> bytes;
-  std::shared_ptr<const void> owner;  ///< keeps `bytes` alive
+  std::shared_ptr<const void> owner;   ///< keeps `bytes` alive
+  const MappedFile* mapped = nullptr;  ///< the owner, where that is a mapped file
 
   std::int64_t size() const;
   /// Exact for F32, F16, BF16 and small integers; F64 and I64 are rounded.
   std::vector<float> floats() const;
+  /// The same into `out`; throws std::invalid_argument if that has another size.
+  void copy_floats(std::span<float> out) const;
   std::vector<double> doubles() const;
+  /// Says that the values are not needed for now, for instance because they were packed elsewhere:
+  /// the pages of a mapped file leave the memory. They can still be read again.
+  void release() const;
 };
+
+/// A tensor whose bytes lie in a mapped file; nothing is copied.
+Tensor mapped_tensor(DType dtype,
+                     std::vector<std::int64_t> shape,
+                     std::span<const std::uint8_t> bytes,
+                     const std::shared_ptr<const MappedFile>& mapping);
 
 /// A tensor that owns its bytes; throws std::invalid_argument if shape and bytes disagree.
 Tensor make_tensor(DType dtype, std::vector<std::int64_t> shape, std::vector<std::uint8_t> bytes);
@@ -42,12 +56,17 @@ Tensor make_tensor(std::vector<std::int64_t> shape, const std::vector<float>& va
 using TensorMap = std::map<std::string, Tensor>;
 using Metadata = std::map<std::string, std::string>;
 
-enum class WeightFormat { safetensors, torch, tfjs };
+enum class WeightFormat { safetensors, torch, tfjs, npy, npz, matlab };
 
 class TensorFile {
  public:
-  /// Detects the format from the content; throws std::runtime_error naming the file.
+  /// Detects the format from the content; throws std::runtime_error naming the file. A folder
+  /// stands for the model.safetensors.index.json or model.safetensors in it.
   static TensorFile open(const std::filesystem::path& file);
+  /// The same for content that is mapped already; `file` is named in errors and is beside the
+  /// shards of formats that have some.
+  static TensorFile read(const std::filesystem::path& file,
+                         const std::shared_ptr<const MappedFile>& mapping);
 
   TensorFile(std::filesystem::path path,
              WeightFormat format,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "weights/bytes.h"
@@ -29,23 +30,32 @@ const json& array_of(const fs::path& file, const json& object, const char* key) 
   return *found;
 }
 
+/// The shard's file, inside the folder of the model. `seen` has the names before it: a list that
+/// names one shard over and over would fill the memory.
+fs::path shard_file(const fs::path& file, const json& entry, std::set<std::string>& seen) {
+  if (!entry.is_string()) throw read_error(file, "a shard name is not a string");
+  const auto& name = entry.get_ref<const std::string&>();
+  const auto fail = [&](std::string_view reason) {
+    return read_error(file, fmt::format("shard {} {}", printable(name), reason));
+  };
+  const fs::path shard = name;
+  const bool escapes = std::find(shard.begin(), shard.end(), "..") != shard.end();
+  if (shard.empty() || shard.is_absolute() || escapes || name.find('\0') != std::string::npos) {
+    throw fail("lies outside its folder");
+  }
+  if (!seen.insert(shard.lexically_normal().string()).second) throw fail("is named twice");
+  const fs::path out = file.parent_path() / shard;
+  if (!fs::exists(out)) throw fail("is missing");
+  return out;
+}
+
 /// All shards of a group in one piece: a tensor may cross from one to the next.
 std::shared_ptr<const std::vector<std::uint8_t>> read_shards(const fs::path& file,
-                                                             const json& paths) {
+                                                             const json& paths,
+                                                             std::set<std::string>& seen) {
   auto out = std::make_shared<std::vector<std::uint8_t>>();
   for (const json& entry : paths) {
-    if (!entry.is_string()) throw read_error(file, "a shard name is not a string");
-    const fs::path shard = entry.get<std::string>();
-    const bool escapes = std::find(shard.begin(), shard.end(), "..") != shard.end();
-    if (shard.empty() || shard.is_absolute() || escapes) {
-      throw read_error(file,
-                       fmt::format("shard {} lies outside its folder", printable(shard.string())));
-    }
-    const fs::path shard_file = file.parent_path() / shard;
-    if (!fs::exists(shard_file)) {
-      throw read_error(file, fmt::format("shard {} is missing", printable(shard_file.string())));
-    }
-    const auto mapping = MappedFile::open(shard_file);
+    const auto mapping = MappedFile::open(shard_file(file, entry, seen));
     out->insert(out->end(), mapping->bytes().begin(), mapping->bytes().end());
   }
   return out;
@@ -72,9 +82,12 @@ Tensor describe(const fs::path& file, const std::string& name, const json& weigh
   return tensor;
 }
 
-void read_group(const fs::path& file, const json& group, TensorMap& tensors) {
+void read_group(const fs::path& file,
+                const json& group,
+                std::set<std::string>& seen,
+                TensorMap& tensors) {
   const json& weights = array_of(file, group, "weights");
-  const auto data = read_shards(file, array_of(file, group, "paths"));
+  const auto data = read_shards(file, array_of(file, group, "paths"), seen);
   std::uint64_t offset = 0;
   for (const json& weight : weights) {
     const std::string name = weight.is_object() ? text_of(weight, "name") : "";
@@ -102,16 +115,13 @@ void read_group(const fs::path& file, const json& group, TensorMap& tensors) {
 
 }  // namespace
 
-TensorFile read_tfjs(const fs::path& model_json) {
-  const auto mapping = MappedFile::open(model_json);
-  const auto text = mapping->bytes();
-  const json model = json::parse(text.begin(), text.end(), nullptr, false);
-  if (!model.is_object()) throw read_error(model_json, "it is not a whole JSON object");
+TensorFile read_tfjs(const fs::path& model_json, const json& model) {
   if (!model.contains("weightsManifest") || !model["weightsManifest"].is_array()) {
     throw read_error(model_json, "a tfjs model.json with a weightsManifest was expected");
   }
   TensorMap tensors;
-  for (const json& group : model["weightsManifest"]) read_group(model_json, group, tensors);
+  std::set<std::string> seen;
+  for (const json& group : model["weightsManifest"]) read_group(model_json, group, seen, tensors);
   Metadata metadata;
   for (const char* key : {"generatedBy", "convertedBy"}) {
     const std::string value = text_of(model, key);

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 
 #include "weights/tensor.h"
 
 namespace ria {
 
-/// Tensors under their Keras names; metadata has generatedBy and convertedBy where given.
-TensorFile read_tfjs(const std::filesystem::path& model_json);
+/// Tensors under their Keras names; metadata has generatedBy and convertedBy where given. `model`
+/// is the content of the file.
+TensorFile read_tfjs(const std::filesystem::path& model_json, const nlohmann::json& model);
 
 }  // namespace ria

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors of a file written by torch.save (zip form, torch 1.6 and later).
+// A file written by torch.save in its zip form, torch 1.6 and later.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,13 @@
 
 #include "weights/bytes.h"
 #include "weights/tensor.h"
+#include "weights/zip.h"
 
 namespace ria {
 
-/// The state dict of a checkpoint: its member state_dict, model_state_dict or model where that
-/// holds tensors, else everything, nested names joined by dots. A bare tensor is named "tensor".
+/// Its state dict, see torch_state_dict.h; the tensors share the mapped file.
 TensorFile read_torch_archive(const std::filesystem::path& file,
-                              const std::shared_ptr<const MappedFile>& mapping);
+                              const std::shared_ptr<const MappedFile>& mapping,
+                              ZipMembers members);
 
 }  // namespace ria

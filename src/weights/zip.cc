@@ -78,6 +78,7 @@ struct Entry {
   std::string name;
   std::uint16_t flags;
   std::uint16_t method;
+  std::uint32_t checksum;
   std::uint64_t packed_size;
   std::uint64_t size;
   std::uint64_t offset;
@@ -125,6 +126,7 @@ Entry read_entry(const fs::path& file, Bytes directory, std::uint64_t& at) {
   Entry entry{{name.begin(), name.end()},
               load<std::uint16_t>(fixed, 8),
               load<std::uint16_t>(fixed, 10),
+              load<std::uint32_t>(fixed, 16),
               load<std::uint32_t>(fixed, 20),
               load<std::uint32_t>(fixed, 24),
               load<std::uint32_t>(fixed, 42)};
@@ -135,14 +137,19 @@ Entry read_entry(const fs::path& file, Bytes directory, std::uint64_t& at) {
   return entry;
 }
 
+std::runtime_error member_error(const fs::path& file,
+                                const std::string& name,
+                                std::string_view reason) {
+  return read_error(file, fmt::format("zip member {}: {}", printable(name), reason));
+}
+
 /// The entry's bytes, which must lie before the directory.
-Bytes content(const fs::path& file, const Entry& entry, Bytes data) {
-  const auto fail = [&](const char* reason) {
-    return read_error(file, fmt::format("zip member {}: {}", printable(entry.name), reason));
-  };
+ZipMember locate(const fs::path& file, const Entry& entry, Bytes data) {
+  const auto fail = [&](const char* reason) { return member_error(file, entry.name, reason); };
   if ((entry.flags & 1) != 0) throw fail("it is encrypted");
-  if (entry.method != 0 || entry.packed_size != entry.size) {
-    throw fail("it is compressed, a stored member was expected");
+  const bool deflated = entry.method == 8;
+  if (!deflated && (entry.method != 0 || entry.packed_size != entry.size)) {
+    throw fail("its kind of compression is not supported");
   }
   if (!inside(entry.offset, 30, data.size()) ||
       load<std::uint32_t>(data, entry.offset) != kLocalHeader) {
@@ -151,30 +158,59 @@ Bytes content(const fs::path& file, const Entry& entry, Bytes data) {
   const std::uint64_t skip = std::uint64_t{30} + load<std::uint16_t>(data, entry.offset + 26) +
                              load<std::uint16_t>(data, entry.offset + 28);
   if (!inside(entry.offset, skip, data.size()) ||
-      !inside(entry.offset + skip, entry.size, data.size())) {
+      !inside(entry.offset + skip, entry.packed_size, data.size())) {
     throw fail("it lies outside the file");
   }
   const Bytes name = data.subspan(entry.offset + 30, load<std::uint16_t>(data, entry.offset + 26));
-  if (std::string(name.begin(), name.end()) != entry.name) {
-    throw fail("its header has another name");
-  }
-  return data.subspan(entry.offset + skip, entry.size);
+  if (as_text(name) != entry.name) throw fail("its header has another name");
+  return {
+      data.subspan(entry.offset + skip, entry.packed_size), entry.size, entry.checksum, deflated};
 }
 
 }  // namespace
 
-std::map<std::string, Bytes> read_stored_zip(const fs::path& file, Bytes bytes) {
+ZipMembers read_zip(const fs::path& file, Bytes bytes) {
   const Directory directory = find_directory(file, bytes);
   const Bytes entries = bytes.subspan(directory.offset, directory.size);
-  std::map<std::string, Bytes> out;
+  ZipMembers out;
   std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < directory.count; ++i) {
     const Entry entry = read_entry(file, entries, at);
-    const Bytes data = content(file, entry, bytes.first(directory.offset));
-    if (!out.emplace(entry.name, data).second) {
-      throw read_error(file, fmt::format("zip member {} occurs twice", printable(entry.name)));
+    const ZipMember member = locate(file, entry, bytes.first(directory.offset));
+    if (!out.emplace(entry.name, member).second) {
+      throw member_error(file, entry.name, "it occurs twice");
     }
   }
+  return out;
+}
+
+Bytes stored_member(const fs::path& file, const std::string& name, const ZipMember& member) {
+  if (member.deflated) {
+    throw member_error(file, name, "it is compressed, a stored member was expected");
+  }
+  return member.packed;
+}
+
+UnpackedMember unpack_member(const fs::path& file,
+                             const std::shared_ptr<const MappedFile>& mapping,
+                             const std::string& name,
+                             const ZipMember& member,
+                             InflateBudget& budget) {
+  UnpackedMember out{member.packed, mapping};
+  if (member.deflated) {
+    out.owner = MappedFile::from_memory(inflate_whole(file,
+                                                      "zip member " + printable(name),
+                                                      member.packed,
+                                                      member.size,
+                                                      DeflateForm::raw,
+                                                      budget));
+    out.bytes = out.owner->bytes();
+  }
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION  // random changes never have the right checksum
+  if (crc32_of(out.bytes) != member.checksum) {
+    throw member_error(file, name, "it is damaged: its checksum differs");
+  }
+#endif
   return out;
 }
 

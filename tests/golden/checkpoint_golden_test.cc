@@ -17,8 +17,6 @@ namespace fs = std::filesystem;
 
 fs::path formats() { return golden_dir() / "checkpoint_formats"; }
 
-bool legacy(const std::string& file) { return file.find("_legacy") != std::string::npos; }
-
 /// The name a tensor has in our state dict; fixtures give the path inside, '/' between levels.
 std::string our_name(std::string path) {
   if (path.empty()) return "tensor";
@@ -26,7 +24,7 @@ std::string our_name(std::string path) {
   return path.starts_with(state_dict) ? path.substr(state_dict.size()) : path;
 }
 
-TEST(CheckpointGolden, ZipArchivesAreBitExact) {
+TEST(CheckpointGolden, EveryFormIsBitExact) {
   RIA_NEEDS_GOLDEN("checkpoint_formats");
   const TensorFile expected = TensorFile::open(formats() / "expected.safetensors");
   int compared = 0;
@@ -34,7 +32,6 @@ TEST(CheckpointGolden, ZipArchivesAreBitExact) {
     SCOPED_TRACE(key);
     const std::size_t colons = key.find("::");
     const std::string file = key.substr(0, colons);
-    if (legacy(file)) continue;
     const TensorFile got_file = TensorFile::open(formats() / file);
     const Tensor& got = got_file.at(our_name(key.substr(colons + 2)));
     EXPECT_EQ(got.shape, want.shape);
@@ -47,34 +44,73 @@ TEST(CheckpointGolden, ZipArchivesAreBitExact) {
     }
     ++compared;
   }
-  EXPECT_GE(compared, 25);
+  EXPECT_EQ(compared, static_cast<int>(expected.names().size()));
+  EXPECT_GE(compared, 30);
 }
 
 TEST(CheckpointGolden, UnknownObjectsAreSkipped) {
   RIA_NEEDS_GOLDEN("checkpoint_formats");
-  const TensorFile file = TensorFile::open(formats() / "nested_everything_zip.pth");
-  EXPECT_EQ(file.names(), (std::vector<std::string>{"module.backbone.weight", "module.p"}));
+  for (const char* form : {"zip", "legacy"}) {
+    const std::string name = std::string("nested_everything_") + form + ".pth";
+    EXPECT_EQ(TensorFile::open(formats() / name).names(),
+              (std::vector<std::string>{"module.backbone.weight", "module.p"}));
+  }
 }
 
-TEST(CheckpointGolden, LegacyFilesAreRefusedInOneLine) {
+TEST(CheckpointGolden, TensorsShareTheMappedFile) {
   RIA_NEEDS_GOLDEN("checkpoint_formats");
-  int refused = 0;
-  const nlohmann::json files = load_case("checkpoint_formats")["files"];
-  for (const auto& [file, role] : files.items()) {
-    if (!legacy(file)) continue;
-    SCOPED_TRACE(file);
-    try {
-      TensorFile::open(formats() / file);
-      ADD_FAILURE() << "no error";
-    } catch (const std::runtime_error& error) {
-      const std::string text = error.what();
-      EXPECT_NE(text.find(file), std::string::npos);
-      EXPECT_NE(text.find("legacy"), std::string::npos);
-      EXPECT_EQ(text.find('\n'), std::string::npos);
-      ++refused;
-    }
+  for (const char* name : {"ordered_metadata_zip.pth", "ordered_metadata_legacy.pth"}) {
+    const TensorFile file = TensorFile::open(formats() / name);
+    for (const auto& [key, tensor] : file.tensors()) EXPECT_NE(tensor.mapped, nullptr) << key;
   }
-  EXPECT_EQ(refused, 3);
+}
+
+void expect_same(const Tensor& a, const Tensor& b) {
+  EXPECT_EQ(a.dtype, b.dtype);
+  EXPECT_EQ(a.shape, b.shape);
+  EXPECT_TRUE(std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin(), b.bytes.end()));
+}
+
+TEST(CheckpointGolden, LegacyFilesEqualTheirTwins) {
+  RIA_NEEDS_GOLDEN("vgg16");
+  RIA_NEEDS_GOLDEN("netvlad");
+  const auto compare = [](const fs::path& legacy,
+                          const std::string& prefix,
+                          const fs::path& twin,
+                          const std::string& twin_prefix) {
+    const TensorFile ours = TensorFile::open(golden_dir() / legacy);
+    const TensorFile theirs = TensorFile::open(golden_dir() / twin);
+    EXPECT_EQ(ours.format(), WeightFormat::torch);
+    EXPECT_FALSE(ours.names().empty());
+    for (const auto& [name, tensor] : ours.tensors()) {
+      SCOPED_TRACE(name);
+      ASSERT_TRUE(name.starts_with(prefix));
+      expect_same(tensor, theirs.at(twin_prefix + name.substr(prefix.size())));
+    }
+  };
+  compare("vgg16/weights_encoder_names.pth",
+          "encoder.",
+          "vgg16/weights_backbone_names.safetensors",
+          "backbone.");
+  compare("netvlad/nanne_checkpoint.pth.tar",
+          "pool.",
+          "netvlad/nanne_weights.safetensors",
+          "nanne.pool.");
+}
+
+TEST(CheckpointGolden, VocabulariesAreBareTensors) {
+  const fs::path folder = golden_dir() / ".." / "vocabularies";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no vocabularies in " << folder.string();
+  int found = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().filename() != "c_centers.pt") continue;
+    SCOPED_TRACE(entry.path().string());
+    const Tensor centers = TensorFile::open(entry.path()).at("tensor");
+    EXPECT_EQ(centers.shape, (std::vector<std::int64_t>{32, 1536}));
+    EXPECT_EQ(centers.dtype, DType::F32);
+    ++found;
+  }
+  EXPECT_GE(found, 6);
 }
 
 TEST(CheckpointGolden, SafetensorsDtypes) {
