@@ -77,6 +77,8 @@ class Download {
 
   TransferResult attempt() {
     if (options_.stop.stop_requested()) throw interrupted();
+    // A part of nobody knows what state of the file cannot be continued.
+    if (partial_.validator().empty() && partial_.size() > 0) partial_.start_over("");
     TransferRequest request;
     request.url = url_;
     request.offset = partial_.size();
