@@ -314,15 +314,17 @@ TEST_F(Downloads, BadOptionsAreNamed) {
   for (const std::string url : {"file:///etc/passwd", "ftp://127.0.0.1/x", "", "http://a b"}) {
     EXPECT_THROW(download_file(url, target_, options_), std::invalid_argument) << url;
   }
-  const auto refused = [&](const DownloadOptions& bad, const std::string& field) {
+  const auto refused = [&](const std::string& field, const auto& change) {
+    DownloadOptions bad;
+    change(bad);
     const std::string message = message_of([&] { bad.validate(); });
     EXPECT_TRUE(contains(message, field)) << message;
   };
-  refused({.url = "gopher://x"}, "url");
-  refused({.sha256 = "abc"}, "sha256");
-  refused({.sha256 = "nothexadecimal"}, "sha256");
-  refused({.stall_seconds = 0}, "stall_seconds");
-  refused({.retries = -1}, "retries");
+  refused("url", [](DownloadOptions& o) { o.url = "gopher://x"; });
+  refused("sha256", [](DownloadOptions& o) { o.sha256 = "abc"; });
+  refused("sha256", [](DownloadOptions& o) { o.sha256 = "nothexadecimal"; });
+  refused("stall_seconds", [](DownloadOptions& o) { o.stall_seconds = 0; });
+  refused("retries", [](DownloadOptions& o) { o.retries = -1; });
   EXPECT_TRUE(contains(
       message_of([&] { download_file("http://127.0.0.1:9/x", folder_ / "none" / "x", options_); }),
       (folder_ / "none" / "x").string()));

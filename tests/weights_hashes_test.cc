@@ -77,10 +77,10 @@ TEST_F(Hashes, DamagedOrUnwritableKeepingDoesNoHarm) {
   const fs::path path = old_file("w", "some bytes");
   const std::string right = sha256_text("some bytes");
   const std::string key = fs::canonical(path).string();
-  for (const std::string text : {std::string("{"),
-                                 std::string("[]"),
-                                 json{{key, 7}}.dump(),
-                                 json{{key, {{"size", "10"}, {"sha256", 3}}}}.dump()}) {
+  for (const std::string& text : {std::string("{"),
+                                  std::string("[]"),
+                                  json{{key, 7}}.dump(),
+                                  json{{key, {{"size", "10"}, {"sha256", 3}}}}.dump()}) {
     spill(kept_, text);
     EXPECT_EQ(file_sha256(path), right) << text;
   }
