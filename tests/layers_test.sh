@@ -22,6 +22,7 @@ only_in 'faiss' src/index
 only_in 'hdf5|H5' src/store
 only_in 'openssl' src/util
 only_in 'zlib' src/weights
+only_in 'curl/' src/weights
 only_in 'CLI/' src/cli
 only_in 'omp.h' src/nn src/util
 

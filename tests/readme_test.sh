@@ -5,7 +5,7 @@
 set -euo pipefail
 source_dir=$1
 build_dir=$2
-"$build_dir/ria" weights list | grep -q 'present:' || { echo "skipped: no resnet50 weights"; exit 77; }
+"$build_dir/ria" weights list | grep 'present: .*/resnet50.safetensors' >/dev/null || { echo "skipped: no resnet50 weights"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

@@ -6,7 +6,7 @@ set -euo pipefail
 ria=$1/ria
 data=${RIA_DATA_DIR:-$2/../shared/data}/gardens_point
 [ -d "$data" ] || { echo "skipped: no $data"; exit 77; }
-"$ria" weights list | grep -q 'present:' || { echo "skipped: no resnet50 weights"; exit 77; }
+"$ria" weights list | grep 'present: .*/resnet50.safetensors' >/dev/null || { echo "skipped: no resnet50 weights"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 

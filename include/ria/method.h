@@ -55,9 +55,15 @@ std::string to_string(Estimator estimator);
 std::string to_string(Mapping mapping);
 std::string to_string(GemSign sign);
 std::string to_string(Resize resize);
+std::string to_string(Precision precision);
+std::string to_string(Facet facet);
+std::string to_string(PositionRule rule);
 Estimator parse_estimator(const std::string& name);
 Mapping parse_mapping(const std::string& name);
 GemSign parse_gem_sign(const std::string& name);
 Resize parse_resize(const std::string& name);
+Precision parse_precision(const std::string& name);
+Facet parse_facet(const std::string& name);
+PositionRule parse_position_rule(const std::string& name);
 
 }  // namespace ria

@@ -15,5 +15,6 @@
 #include "ria/report.h"
 #include "ria/simulate.h"
 #include "ria/store.h"
+#include "ria/verify.h"
 #include "ria/version.h"
 #include "ria/weights.h"

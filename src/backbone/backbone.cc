@@ -9,7 +9,7 @@
 
 #include "backbone/resnet.h"
 #include "backbone/rootsift.h"
-#include "util/hash.h"
+#include "ria/weights.h"
 #include "weights/cache.h"
 
 namespace ria {
@@ -73,7 +73,7 @@ std::unique_ptr<Backbone> make_backbone(const std::string& name, const BackboneO
   if (name == "resnet50") {
     const VerifiedWeights weights =
         options.weights.empty() ? verified_weights(name)
-                                : VerifiedWeights{options.weights, sha256_file(options.weights)};
+                                : VerifiedWeights{options.weights, file_sha256(options.weights)};
     return std::make_unique<ResNet>(name, TensorFile::open(weights.file), weights.sha256, options);
   }
   throw std::invalid_argument(

@@ -12,6 +12,7 @@
 #include "cli/flags.h"
 #include "ria/recognizer.h"
 #include "ria/version.h"
+#include "ria/weights.h"
 
 namespace {
 
@@ -79,6 +80,9 @@ int main(int argc, char** argv) {
   try {
     return parse_and_run(program, argc, argv);
   } catch (const ria::Interrupted& error) {
+    return fail(kInterrupted,
+                fmt::format("{}; run the same command again to finish", error.what()));
+  } catch (const ria::DownloadInterrupted& error) {
     return fail(kInterrupted,
                 fmt::format("{}; run the same command again to finish", error.what()));
   } catch (const std::invalid_argument& error) {

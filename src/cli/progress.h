@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "ria/recognizer.h"
@@ -10,6 +12,13 @@ namespace ria::cli {
 /// Progress on standard error with rate and time left: one line that redraws itself on a terminal,
 /// a plain line now and then elsewhere.
 ProgressCallback progress_line(const std::string& label);
+
+/// The same for bytes; a total of 0 is not known.
+std::function<void(std::uint64_t done, std::uint64_t total)> byte_progress_line(
+    const std::string& label);
+
+/// "346.4 MB"
+std::string byte_count(std::uint64_t bytes);
 
 /// Columns of the terminal, or 100 where there is none.
 int terminal_width();

