@@ -10,21 +10,13 @@
 #include <vector>
 
 #include "weights/keras_resnet.h"
+#include "weights/prefixes.h"
 
 namespace ria {
 
 namespace {
 
 using Names = std::map<std::string, std::string>;
-
-constexpr std::array<std::string_view, 8> kPrefixes{"",
-                                                    "module.",
-                                                    "backbone.model.",
-                                                    "module.backbone.model.",
-                                                    "backbone.",
-                                                    "module.backbone.",
-                                                    "model.",
-                                                    "module.model."};
 
 /// CosPlace keeps the children of a torchvision ResNet in a Sequential: relu and maxpool are 2, 3.
 constexpr std::array<std::array<std::string_view, 2>, 6> kNumbered{{{"0.", "conv1."},
@@ -40,27 +32,13 @@ bool in_backbone(std::string_view name) {
          name[6] == '.';
 }
 
-std::string canonical(std::string_view name, bool numbered) {
-  if (!numbered) return std::string(name);
+/// The torchvision name of a tensor of CosPlace's Sequential; empty if it has none.
+std::string unnumbered(std::string_view name) {
   for (const auto& [number, word] : kNumbered) {
     if (name.starts_with(number))
       return std::string(word) + std::string(name.substr(number.size()));
   }
   return "";
-}
-
-Names names_behind(const TensorFile& file, std::string_view prefix, bool numbered) {
-  Names out;
-  for (const auto& [name, tensor] : file.tensors()) {
-    if (!name.starts_with(prefix)) continue;
-    const std::string word = canonical(std::string_view(name).substr(prefix.size()), numbered);
-    if (in_backbone(word)) out[word] = name;
-  }
-  const auto stem = out.find("conv1.weight");
-  const bool whole = stem != out.end() && out.count("bn1.running_mean") != 0 &&
-                     out.count("layer1.0.conv1.weight") != 0 &&
-                     file.at(stem->second).shape.size() == 4;
-  return whole ? out : Names{};
 }
 
 struct Shape {
@@ -98,13 +76,18 @@ constexpr std::array<Published, 5> kPublished{{{"resnet18", false, {2, 2, 2, 2}}
 }  // namespace
 
 Names canonical_resnet_names(const TensorFile& file) {
-  for (const bool numbered : {false, true}) {
-    for (const std::string_view prefix : kPrefixes) {
-      Names names = names_behind(file, prefix, numbered);
-      if (!names.empty()) return names;
-    }
+  Names bare =
+      names_behind_prefix(file, {"conv1.weight", "bn1.running_mean", "layer1.0.conv1.weight"});
+  const bool numbered = bare.empty();
+  if (numbered)
+    bare = names_behind_prefix(file, {"0.weight", "1.running_mean", "4.0.conv1.weight"});
+  Names names;
+  for (const auto& [name, stored] : bare) {
+    const std::string word = numbered ? unnumbered(name) : name;
+    if (in_backbone(word)) names[word] = stored;
   }
-  return {};
+  if (names.empty() || file.at(names.at("conv1.weight")).shape.size() != 4) return {};
+  return names;
 }
 
 std::string infer_architecture(const TensorFile& file) {
