@@ -55,9 +55,11 @@ std::string to_string(Estimator estimator);
 std::string to_string(Mapping mapping);
 std::string to_string(GemSign sign);
 std::string to_string(Resize resize);
+std::string to_string(Precision precision);
 Estimator parse_estimator(const std::string& name);
 Mapping parse_mapping(const std::string& name);
 GemSign parse_gem_sign(const std::string& name);
 Resize parse_resize(const std::string& name);
+Precision parse_precision(const std::string& name);
 
 }  // namespace ria

@@ -37,6 +37,8 @@ constexpr Names<Resize, 8> kResizes{{{"pil_bilinear", Resize::kPilBilinear},
                                      {"tensor_bicubic", Resize::kTensorBicubic},
                                      {"tensor_bicubic_aa", Resize::kTensorBicubicAa},
                                      {"tensor_nearest", Resize::kTensorNearest}}};
+constexpr Names<Precision, 3> kPrecisions{
+    {{"fp32", Precision::kFp32}, {"int8", Precision::kInt8}, {"bf16", Precision::kBf16}}};
 
 template <typename Enum, std::size_t N>
 std::string name_of(const Names<Enum, N>& names, Enum value) {
@@ -63,9 +65,11 @@ std::string to_string(Estimator estimator) { return name_of(kEstimators, estimat
 std::string to_string(Mapping mapping) { return name_of(kMappings, mapping); }
 std::string to_string(GemSign sign) { return name_of(kGemSigns, sign); }
 std::string to_string(Resize resize) { return name_of(kResizes, resize); }
+std::string to_string(Precision precision) { return name_of(kPrecisions, precision); }
 Estimator parse_estimator(const std::string& name) { return parse(kEstimators, "estimator", name); }
 Mapping parse_mapping(const std::string& name) { return parse(kMappings, "mapping", name); }
 GemSign parse_gem_sign(const std::string& name) { return parse(kGemSigns, "gem_sign", name); }
 Resize parse_resize(const std::string& name) { return parse(kResizes, "resize", name); }
+Precision parse_precision(const std::string& name) { return parse(kPrecisions, "precision", name); }
 
 }  // namespace ria

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "weights/keras_resnet.h"
+#include "weights/keras_vgg.h"
 #include "weights/prefixes.h"
+#include "weights/vgg_names.h"
 
 namespace ria {
 
@@ -94,7 +96,11 @@ std::string infer_architecture(const TensorFile& file) {
   const Names names =
       is_keras_resnet(file) ? keras_resnet_names(file) : canonical_resnet_names(file);
   const std::optional<Shape> shape = shape_of(names);
-  if (!shape) return "unknown";
+  if (!shape) {
+    const std::string vgg =
+        vgg_name(vgg_convolutions(is_keras_vgg(file) ? convert_keras_vgg(file) : file));
+    return vgg.empty() ? "unknown" : vgg;
+  }
   for (const Published& row : kPublished) {
     const std::size_t stages = shape->blocks.size();
     // Three stages still tell them apart: place recognition often drops the fourth.
