@@ -59,7 +59,7 @@ TEST_F(CliTest, BadOptionValueNamesFlagAndValue) {
                                                        {"--image_size", "0", "at least 1"},
                                                        {"--longest_side", "-5", "longest_side"},
                                                        {"--resize", "nonsense", "pil_bilinear"},
-                                                       {"--stage", "9", "1 to 5"},
+                                                       {"--precision", "fp4", "int8"},
                                                        {"--num_threads", "-1", "0 (all)"}};
   for (const auto& [flag, value, expected] : bad) {
     refused(2,
@@ -110,7 +110,8 @@ TEST_F(CliTest, HelpMentionsEveryFlag) {
                            "--longest_side",
                            "--native_size",
                            "--resize",
-                           "--stage"} +
+                           "--cut",
+                           "--precision"} +
                       runtime;
   const Args street = {"--places",
                        "--spacing",

@@ -37,7 +37,10 @@ enum class PositionRule {
 /// Unset fields mean the backbone's own.
 struct BackboneOptions {
   std::string weights;  ///< weight file; empty: the one in the weight cache
-  int stage = 4;  ///< ResNet: 1 = stem, 2..5 = after that stage (4: 1024 channels at stride 16)
+  /// Where a convolutional network is cut; empty: its own default. ResNet: stem, layer1 to layer4 or
+  /// one block (layer3.2); VGG: conv5_3 (before its ReLU), relu4_2, pool3 or a torchvision module
+  /// number (28).
+  std::string cut;
   Precision precision = Precision::kFp32;
   std::optional<int> layer;    ///< transformer: block the facet is taken from, 0 = first
   std::optional<Facet> facet;  ///< transformer
@@ -69,6 +72,9 @@ class Backbone {
 
 /// Names make_backbone() knows.
 std::vector<std::string> backbone_names();
+
+/// Where the convolutional network of this name is cut by default; empty for other backbones.
+std::string default_cut(const std::string& backbone);
 
 /// Throws std::invalid_argument for an unknown name (listing the known ones) and std::runtime_error
 /// for missing or damaged weights (saying how to get them).

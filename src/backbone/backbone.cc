@@ -6,78 +6,146 @@
 #include <fmt/ranges.h>
 
 #include <stdexcept>
+#include <string_view>
 
 #include "backbone/resnet.h"
 #include "backbone/rootsift.h"
+#include "backbone/vgg.h"
+#include "backbone/vit.h"
 #include "ria/weights.h"
+#include "util/cpu.h"
+#include "weights/architecture.h"
 #include "weights/cache.h"
 
 namespace ria {
 
 namespace {
 
-class ResNet final : public Backbone {
- public:
-  ResNet(std::string name,
-         const TensorFile& file,
-         std::string sha256,
-         const BackboneOptions& options)
-      : name_(std::move(name)), sha256_(std::move(sha256)) {
-    ResNetPlan plan = plan_resnet(file, options.stage);
-    const int output = plan.stage_tensors.back();
-    net_ = std::make_unique<ConvNet>(std::move(plan.steps), std::vector<int>{output});
-    dim_ = net_->channels(output);
-    const auto it = file.metadata().find("normalization");
-    const bool caffe = it != file.metadata().end() && it->second == "caffe";
-    preprocessing_.normalization = caffe ? Normalization::kCaffe : Normalization::kImagenet;
-    preprocessing_.longest_side = 480;
-    preprocessing_.min_side = 32;  // two cells of stride 16: a sliver of a picture still has a grid
-  }
+using Make = std::unique_ptr<Backbone> (*)(const BackboneWeights&, const BackboneOptions&);
 
-  std::string name() const override { return name_; }
-  int dim() const override { return dim_; }
-  Preprocessing preprocessing() const override { return preprocessing_; }
-  std::string weights_sha256() const override { return sha256_; }
-  double flops(int height, int width) const override { return net_->flops(height, width); }
-
-  PatchFeatures extract(const Pixels& pixels) const override {
-    const FeatureMap map = std::move(net_->run(pixels).front());
-    const Eigen::Index patches = static_cast<Eigen::Index>(map.height) * map.width;
-    return {
-        Eigen::Map<const Matrix>(map.hwc.data(), patches, map.channels), map.height, map.width, {}};
-  }
-
- private:
-  std::string name_;
-  std::string sha256_;
-  std::unique_ptr<ConvNet> net_;
-  int dim_ = 0;
-  Preprocessing preprocessing_;
+/// Networks of one kind.
+struct Family {
+  std::string_view name;
+  Make make;
+  std::string_view cut;  // where a convolutional network is cut by default; empty: not one
 };
+
+constexpr Family kResNet{"resnet", make_resnet, "layer3"};
+constexpr Family kVgg{"vgg", make_vgg, "conv5_3"};
+constexpr Family kDinov2{"dinov2", make_vit, ""};
+constexpr Family kDino{"dino", make_vit, ""};
+
+/// A backbone that needs weights. One that carries its family's name takes any network of it, and
+/// only from a given file.
+struct Network {
+  std::string_view name;
+  const Family& family;
+  std::string_view weights;  // name in the weight cache
+};
+
+// clang-format off
+constexpr Network kNetworks[] = {
+    {"resnet18",          kResNet, "resnet18-torchvision"},
+    {"resnet34",          kResNet, "resnet34-torchvision"},
+    {"resnet50",          kResNet, "resnet50"},
+    {"resnet101",         kResNet, "resnet101-torchvision"},
+    {"resnet152",         kResNet, "resnet152-torchvision"},
+    {"resnet",            kResNet, ""},
+    {"vgg16",             kVgg,    "vgg16-torchvision"},
+    {"vgg",               kVgg,    ""},
+    {"dinov2-vits14",     kDinov2, "dinov2-vits14"},
+    {"dinov2-vitb14",     kDinov2, "dinov2-vitb14"},
+    {"dinov2-vitl14",     kDinov2, "dinov2-vitl14"},
+    {"dinov2-vitg14",     kDinov2, "dinov2-vitg14"},
+    {"dinov2-vits14-reg", kDinov2, "dinov2-vits14-reg"},
+    {"dinov2-vitb14-reg", kDinov2, "dinov2-vitb14-reg"},
+    {"dinov2-vitl14-reg", kDinov2, "dinov2-vitl14-reg"},
+    {"dinov2-vitg14-reg", kDinov2, "dinov2-vitg14-reg"},
+    {"dinov2",            kDinov2, ""},
+    {"dino-vits8",        kDino,   "dino-vits8"},
+    {"dino-vits16",       kDino,   "dino-vits16"},
+    {"dino-vitb8",        kDino,   "dino-vitb8"},
+    {"dino-vitb16",       kDino,   "dino-vitb16"},
+    {"dino",              kDino,   ""},
+};
+// clang-format on
+
+const Network* find_network(const std::string& name) {
+  for (const Network& network : kNetworks) {
+    if (network.name == name) return &network;
+  }
+  return nullptr;
+}
+
+VerifiedWeights weights_of(const Network& network, const BackboneOptions& options) {
+  if (!options.weights.empty()) return {options.weights, file_sha256(options.weights)};
+  if (network.weights.empty()) {
+    throw std::invalid_argument(
+        fmt::format("backbone {} stands for any network of its kind: weights are needed, the file "
+                    "that holds it",
+                    network.name));
+  }
+  return verified_weights(std::string(network.weights));
+}
+
+/// "dinov2" and "dinov2-vitb14" are of the family "dinov2", "dinov2" is not of "dino".
+bool of_family(std::string_view architecture, std::string_view family) {
+  if (!architecture.starts_with(family)) return false;
+  const std::string_view rest = architecture.substr(family.size());
+  return rest.empty() || rest[0] == '-' || (rest[0] >= '0' && rest[0] <= '9');
+}
+
+void check_architecture(const Network& network, const TensorFile& file) {
+  const std::string held = infer_architecture(file);
+  const bool any = network.name == network.family.name;
+  if (any ? of_family(held, network.family.name) : held == network.name) return;
+  throw std::runtime_error(fmt::format("{} holds {}, {} was expected",
+                                       file.path().string(),
+                                       held == "unknown" ? "an unknown network" : held,
+                                       network.name));
+}
 
 }  // namespace
 
 void BackboneOptions::validate() const {
-  if (stage < 1 || stage > 5) {
-    throw std::invalid_argument(fmt::format("stage is {}, 1 to 5 was expected", stage));
+  if (stride < 0) {
+    throw std::invalid_argument(
+        fmt::format("stride is {}, 0 (the patch size) or more was expected", stride));
+  }
+  if (precision == Precision::kBf16 && !cpu_has_bf16()) {
+    throw std::invalid_argument(
+        "precision bf16: this CPU has no bfloat16 instructions (use fp32 or int8)");
   }
 }
 
 std::unique_ptr<Backbone> Backbone::folded(const Matrix&) const { return nullptr; }
 
-std::vector<std::string> backbone_names() { return {"resnet50", "rootsift"}; }
+std::vector<std::string> backbone_names() {
+  std::vector<std::string> names;
+  for (const Network& network : kNetworks) names.emplace_back(network.name);
+  names.emplace_back("rootsift");
+  return names;
+}
+
+std::string default_cut(const std::string& backbone) {
+  const Network* network = find_network(backbone);
+  return network != nullptr ? std::string(network->family.cut) : "";
+}
 
 std::unique_ptr<Backbone> make_backbone(const std::string& name, const BackboneOptions& options) {
   options.validate();
   if (name == "rootsift") return make_rootsift();
-  if (name == "resnet50") {
-    const VerifiedWeights weights =
-        options.weights.empty() ? verified_weights(name)
-                                : VerifiedWeights{options.weights, file_sha256(options.weights)};
-    return std::make_unique<ResNet>(name, TensorFile::open(weights.file), weights.sha256, options);
+  const Network* network = find_network(name);
+  if (network == nullptr) {
+    throw std::invalid_argument(
+        fmt::format("unknown backbone '{}', known: {}", name, fmt::join(backbone_names(), ", ")));
   }
-  throw std::invalid_argument(
-      fmt::format("unknown backbone '{}', known: {}", name, fmt::join(backbone_names(), ", ")));
+  const VerifiedWeights weights = weights_of(*network, options);
+  BackboneOptions resolved = options;
+  if (resolved.cut.empty()) resolved.cut = network->family.cut;
+  const BackboneWeights opened{name, TensorFile::open(weights.file), weights.sha256};
+  check_architecture(*network, opened.file);
+  return network->family.make(opened, resolved);
 }
 
 }  // namespace ria

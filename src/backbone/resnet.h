@@ -3,23 +3,20 @@
 #pragma once
 
 #include <memory>
-#include <vector>
+#include <string>
 
-#include "nn/conv_net.h"
-#include "weights/tensor.h"
+#include "backbone/conv_backbone.h"
 
 namespace ria {
 
-/// The network up to a stage, and where each stage ends. Stage 1 is the stem with its max-pool,
-/// stages 2..5 are torchvision's layer1..layer4.
-struct ResNetPlan {
-  std::vector<ConvStep> steps;
-  std::vector<int> stage_tensors;  ///< tensor written last by stage 1, 2, ...
-};
+/// The network up to `cut`: "stem" (with its max-pool), "layer1" to "layer4", or one block of a
+/// layer ("layer3.2"). Shapes are read from the tensors; batch norms are folded into the
+/// convolutions. The file's metadata may say stride "first" (on the first convolution of a
+/// bottleneck: v1) or "second" (on its 3x3: v1.5, the default). Throws std::invalid_argument for a
+/// cut that the network has not, listing those it has.
+ConvPlan plan_resnet(const TensorFile& file, const std::string& cut);
 
-/// Reads shapes from the tensors; batch norms are folded into the convolutions. The file's metadata
-/// may say bn_eps (default 1e-5) and stride "first" (on the first convolution of a bottleneck: v1)
-/// or "second" (on its 3x3: v1.5, the default).
-ResNetPlan plan_resnet(const TensorFile& file, int stages);
+std::unique_ptr<Backbone> make_resnet(const BackboneWeights& weights,
+                                      const BackboneOptions& options);
 
 }  // namespace ria

@@ -319,15 +319,14 @@ VitOutput resolve(const VitShape& shape, const BackboneOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<Backbone> make_vit(const std::string& name,
-                                   const TensorFile& file,
-                                   const std::string& sha256,
-                                   const BackboneOptions& options) {
-  const Names names = canonical_vit_names(file);
-  if (names.empty()) throw read_error(file.path(), "it holds no vision transformer");
-  const VitOutput output = resolve(vit_shape(file, names), options);
+std::unique_ptr<Backbone> make_vit(const BackboneWeights& weights, const BackboneOptions& options) {
+  const Names names = canonical_vit_names(weights.file);
+  if (names.empty()) throw read_error(weights.file.path(), "it holds no vision transformer");
+  const VitOutput output = resolve(vit_shape(weights.file, names), options);
   return std::make_unique<VitBackbone>(
-      name, sha256, std::make_shared<const Vit>(file, output, options.precision));
+      weights.name,
+      weights.sha256,
+      std::make_shared<const Vit>(weights.file, output, options.precision));
 }
 
 }  // namespace ria

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backbone/backbone_weights.h"
 #include "nn/transformer.h"
 #include "ria/backbone.h"
 #include "ria/image.h"
@@ -65,9 +66,6 @@ class Vit {
   std::shared_ptr<const Matrix> start(int height, int width) const;
 };
 
-std::unique_ptr<Backbone> make_vit(const std::string& name,
-                                   const TensorFile& file,
-                                   const std::string& sha256,
-                                   const BackboneOptions& options);
+std::unique_ptr<Backbone> make_vit(const BackboneWeights& weights, const BackboneOptions& options);
 
 }  // namespace ria

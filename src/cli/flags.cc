@@ -98,9 +98,17 @@ void MethodFlags::add_image(CLI::App& command) {
                   "pil_bilinear, pil_bicubic, pil_lanczos, tensor_bilinear[_aa], "
                   "tensor_bicubic[_aa] or tensor_nearest")
       ->group(group);
-  command.add_option("--stage", options_.backbone.stage, "resnet: cut after stage 1 (stem) to 5")
+  const std::string network = "Network";
+  command
+      .add_option("--cut",
+                  options_.backbone.cut,
+                  "where a convolutional network is cut: stem, layer3, layer3.2 (resnet); conv5_3, "
+                  "relu4_2, pool3 or a module number (vgg)")
+      ->type_name("PLACE")
+      ->group(network);
+  command.add_option("--precision", precision_, "fp32, int8 or bf16")
       ->capture_default_str()
-      ->group(group);
+      ->group(network);
 }
 
 MethodOptions MethodFlags::options() const {
@@ -108,6 +116,7 @@ MethodOptions MethodFlags::options() const {
   options.ria.estimator = parse_estimator(estimator_);
   options.ria.mapping = parse_mapping(mapping_);
   options.gem.sign = parse_gem_sign(gem_sign_);
+  options.backbone.precision = parse_precision(precision_);
   if (normalize_patches_ != "true" && normalize_patches_ != "false") {
     throw std::invalid_argument(
         fmt::format("--normalize_patches is '{}', true or false was expected", normalize_patches_));

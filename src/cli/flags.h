@@ -34,6 +34,7 @@ class MethodFlags {
   std::string mapping_ = to_string(RiaOptions{}.mapping);
   std::string gem_sign_ = to_string(GemOptions{}.sign);
   std::string normalize_patches_ = "true";
+  std::string precision_ = to_string(BackboneOptions{}.precision);
   std::vector<int> image_size_;
   int num_threads_ = 0;
 };

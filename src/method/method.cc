@@ -140,7 +140,12 @@ std::string options_json(const Method& method, const MethodOptions& options) {
   if (method.aggregator == "ria") object.update(ria_json(options.ria));
   if (method.aggregator == "gem") object.update(gem_json(options.gem));
   if (method.aggregator == "mean") object["normalize_patches"] = options.gem.normalize_patches;
-  if (method.backbone == "resnet50") object["stage"] = options.backbone.stage;
+  if (const std::string cut = default_cut(method.backbone); !cut.empty()) {
+    object["cut"] = options.backbone.cut.empty() ? cut : options.backbone.cut;
+  }
+  if (options.backbone.precision != Precision::kFp32 && !method.weights.empty()) {
+    object["precision"] = to_string(options.backbone.precision);
+  }
   if (options.longest_side > 0) object["longest_side"] = options.longest_side;
   if (options.shortest_side > 0) object["shortest_side"] = options.shortest_side;
   if (options.image_height > 0) object["image_size"] = {options.image_height, options.image_width};
@@ -154,7 +159,10 @@ MethodOptions parse_options_json(const std::string& text) {
   try {
     json object = json::parse(text);
     take_head(object, options);
-    take(object, "stage", options.backbone.stage);
+    take(object, "cut", options.backbone.cut);
+    take<std::string>(object, "precision", [&](const auto& name) {
+      options.backbone.precision = parse_precision(name);
+    });
     take(object, "longest_side", options.longest_side);
     take(object, "shortest_side", options.shortest_side);
     take<std::array<int, 2>>(object, "image_size", [&](const auto& size) {

@@ -37,7 +37,6 @@ constexpr Names<Resize, 8> kResizes{{{"pil_bilinear", Resize::kPilBilinear},
                                      {"tensor_bicubic", Resize::kTensorBicubic},
                                      {"tensor_bicubic_aa", Resize::kTensorBicubicAa},
                                      {"tensor_nearest", Resize::kTensorNearest}}};
-
 constexpr Names<Precision, 3> kPrecisions{
     {{"fp32", Precision::kFp32}, {"int8", Precision::kInt8}, {"bf16", Precision::kBf16}}};
 constexpr Names<Facet, 4> kFacets{{{"token", Facet::kToken},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ria/backbone.h"
 #include "ria/image.h"
 
 namespace ria {
@@ -43,12 +44,19 @@ struct FeatureMap {
   std::vector<float> hwc;
 };
 
+/// With int8, a convolution reads its input as levels of the tensor's largest value and its weights
+/// as levels of the output channel's; sums are exact, residuals are added in fp32. A convolution
+/// whose input may be negative, such as the first, stays in fp32.
+///
 /// Runs on any input size; what a size needs (compiled layers, one activation arena) is made at its
 /// first picture and kept for the next of the same size. run() may be called from many threads.
 class ConvNet {
  public:
   /// `outputs` are the tensors run() returns, in rising order.
-  ConvNet(std::vector<ConvStep> steps, std::vector<int> outputs, int input_channels = 3);
+  ConvNet(std::vector<ConvStep> steps,
+          std::vector<int> outputs,
+          Precision precision = Precision::kFp32,
+          int input_channels = 3);
   ~ConvNet();
 
   std::vector<FeatureMap> run(const Pixels& pixels) const;

@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "weights/keras_resnet.h"
+#include "weights/keras_vgg.h"
 #include "weights/prefixes.h"
+#include "weights/vgg_names.h"
+#include "weights/vit_names.h"
 
 namespace ria {
 
@@ -91,10 +94,17 @@ Names canonical_resnet_names(const TensorFile& file) {
 }
 
 std::string infer_architecture(const TensorFile& file) {
+  if (const Names vit = canonical_vit_names(file); !vit.empty()) {
+    return vit_architecture(vit_shape(file, vit));
+  }
   const Names names =
       is_keras_resnet(file) ? keras_resnet_names(file) : canonical_resnet_names(file);
   const std::optional<Shape> shape = shape_of(names);
-  if (!shape) return "unknown";
+  if (!shape) {
+    const std::string vgg =
+        vgg_name(vgg_convolutions(is_keras_vgg(file) ? convert_keras_vgg(file) : file));
+    return vgg.empty() ? "unknown" : vgg;
+  }
   for (const Published& row : kPublished) {
     const std::size_t stages = shape->blocks.size();
     // Three stages still tell them apart: place recognition often drops the fourth.

@@ -10,7 +10,8 @@
 namespace ria {
 
 /// "resnet18", "resnet34", "resnet50", "resnet101", "resnet152" by block kind and counts (whatever
-/// the width; the last stage may be cut off), "resnet" for other counts, else "unknown".
+/// the width; the last stage may be cut off), "resnet" for other counts, "vgg16" and its kin by the
+/// convolutions of each block, "vgg" for other counts, else "unknown".
 std::string infer_architecture(const TensorFile& file);
 
 /// torchvision name -> name in the file, for stem and stages of a ResNet stored under torchvision

@@ -10,6 +10,7 @@
 
 #include "weights/architecture.h"
 #include "weights/bytes.h"
+#include "weights/keras.h"
 
 namespace ria {
 
@@ -50,16 +51,11 @@ struct BlockOrder {
 
 using Stages = std::map<int, std::set<std::string, BlockOrder>>;
 
-std::pair<std::string, std::string> split(const std::string& name) {
-  const std::size_t slash = name.rfind('/');
-  if (slash == std::string::npos) return {name, ""};
-  return {name.substr(0, slash), name.substr(slash + 1)};
-}
-
 Stages find_stages(const TensorFile& file) {
   Stages out;
   for (const auto& [name, tensor] : file.tensors()) {
-    if (const auto layer = parse_layer(split(name).first)) out[layer->stage].insert(layer->block);
+    if (const auto layer = parse_layer(split_keras_name(name).first))
+      out[layer->stage].insert(layer->block);
   }
   return out;
 }
@@ -89,29 +85,10 @@ std::string convolution_of(const std::string& norm) {
   return norm == "bn_conv1" ? "conv1" : "res" + norm.substr(2);
 }
 
-Tensor to_oihw(const TensorFile& file, const std::string& name) {
-  const Tensor& kernel = file.at(name);
-  if (kernel.shape.size() != 4) throw read_error(file.path(), name + " is not a 4-D kernel");
-  const auto height = static_cast<std::size_t>(kernel.shape[0]);
-  const auto width = static_cast<std::size_t>(kernel.shape[1]);
-  const auto in = static_cast<std::size_t>(kernel.shape[2]);
-  const auto out = static_cast<std::size_t>(kernel.shape[3]);
-  const std::vector<float> from = kernel.floats();
-  std::vector<float> to(from.size());
-  for (std::size_t pixel = 0; pixel < height * width; ++pixel) {
-    for (std::size_t i = 0; i < in; ++i) {
-      for (std::size_t o = 0; o < out; ++o) {
-        to[(o * in + i) * height * width + pixel] = from[(pixel * in + i) * out + o];
-      }
-    }
-  }
-  return make_tensor({kernel.shape[3], kernel.shape[2], kernel.shape[0], kernel.shape[1]}, to);
-}
-
 /// norm(x + b) with mean m equals norm(x) with mean m - b.
 Tensor absorb_bias(const TensorFile& file, const std::string& mean_name) {
   const Tensor& mean = file.at(mean_name);
-  const std::string bias_name = convolution_of(split(mean_name).first) + "/bias";
+  const std::string bias_name = convolution_of(split_keras_name(mean_name).first) + "/bias";
   if (!file.contains(bias_name)) return mean;
   const Tensor& bias = file.at(bias_name);
   if (bias.shape != mean.shape) {
@@ -136,7 +113,7 @@ std::map<std::string, std::string> keras_resnet_names(const TensorFile& file) {
   const Stages stages = find_stages(file);
   std::map<std::string, std::string> out;
   for (const auto& [name, tensor] : file.tensors()) {
-    const auto [layer, variable] = split(name);
+    const auto [layer, variable] = split_keras_name(name);
     if (layer.starts_with("fc")) continue;
     const std::string canonical = layer_name(layer, stages);
     const bool convolution =
@@ -156,7 +133,7 @@ TensorFile convert_keras_resnet(const TensorFile& file) {
   TensorMap tensors;
   for (const auto& [canonical, name] : keras_resnet_names(file)) {
     if (name.ends_with("/kernel")) {
-      tensors[canonical] = to_oihw(file, name);
+      tensors[canonical] = keras_kernel_to_oihw(file, name);
     } else if (name.ends_with("/moving_mean")) {
       tensors[canonical] = absorb_bias(file, name);
     } else {
@@ -167,13 +144,8 @@ TensorFile convert_keras_resnet(const TensorFile& file) {
   Metadata metadata{{"architecture", infer_architecture(file)},
                     {"stride", "first"},
                     {"bn_eps", "0.001"},
-                    {"normalization", "caffe"}};
-  std::string source = "tfjs layers model";
-  for (const char* key : {"generatedBy", "convertedBy"}) {
-    const auto found = file.metadata().find(key);
-    if (found != file.metadata().end()) source += ", " + found->second;
-  }
-  metadata["source"] = source;
+                    {"normalization", "caffe"},
+                    {"source", keras_source(file)}};
   return {file.path(), file.format(), std::move(tensors), std::move(metadata)};
 }
 

@@ -96,8 +96,8 @@ TEST_F(GemGolden, CosPlaceHead) {
 TEST_F(GemGolden, CosPlaceWholeNetwork) {
   if (!given("cosplace_e2e.out")) GTEST_SKIP() << "the case has no cosplace_e2e";
   const TensorFile file = weights(".pth");
-  ResNetPlan plan = plan_resnet(file, 5);
-  const ConvNet net(std::move(plan.steps), {plan.stage_tensors.back()});
+  ConvPlan plan = plan_resnet(file, "layer4");
+  const ConvNet net(std::move(plan.steps), {plan.output});
   const FeatureMap map = net.run(pixels_of(inputs_->at("cosplace_e2e.image"))).front();
   const Matrix patches = Eigen::Map<const Matrix>(
       map.hwc.data(), static_cast<Eigen::Index>(map.height) * map.width, map.channels);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// What the convolutional backbones share: tensors -> folded convolutions -> steps -> features.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backbone/backbone_weights.h"
+#include "nn/conv_net.h"
+#include "ria/backbone.h"
+#include "weights/tensor.h"
+
+namespace ria {
+
+/// A network up to its cut.
+struct ConvPlan {
+  std::vector<ConvStep> steps;
+  std::map<std::string, int> cuts;  ///< places on the way, the cut itself included -> their tensor
+  int output = 0;                   ///< tensor at the cut
+};
+
+/// Collects the steps of a network from named tensors.
+class ConvBuilder {
+ public:
+  /// `names`: canonical name -> name in the file. The file's metadata may say bn_eps (default
+  /// 1e-5).
+  ConvBuilder(const TensorFile& file, std::map<std::string, std::string> names);
+
+  bool has(const std::string& name) const { return names_.count(name) != 0; }
+  const std::string& path() const { return path_; }
+
+  /// `conv`.weight with `conv`.bias if there is one and, where `norm` is not empty, with that batch
+  /// norm folded in.
+  Convolution read(const std::string& conv, const std::string& norm, int stride, int pad) const;
+
+  /// Appends a step; the tensor it writes is then last().
+  void add(Convolution convolution, int input, int residual, bool relu);
+  void add_max_pool(int kernel, int stride, int pad);
+  int last() const { return static_cast<int>(steps_.size()); }
+  std::vector<ConvStep>& steps() { return steps_; }
+
+ private:
+  std::vector<float> values(const std::string& name, std::int64_t expected) const;
+  void fold(Convolution& convolution, const std::string& norm) const;
+
+  const TensorFile& file_;
+  std::string path_;
+  std::map<std::string, std::string> names_;
+  double eps_ = 1e-5;
+  std::vector<ConvStep> steps_;
+};
+
+/// The plan as a backbone. The file's metadata may say normalization "caffe"; else it is
+/// ImageNet's.
+std::unique_ptr<Backbone> make_conv_backbone(const BackboneWeights& weights,
+                                             ConvPlan plan,
+                                             const BackboneOptions& options);
+
+/// "cut is 'x', what the network of this file can do was expected"
+[[noreturn]] void refuse_cut(const std::string& cut,
+                             const TensorFile& file,
+                             const std::string& possible);
+
+}  // namespace ria
