@@ -101,6 +101,7 @@ class Recognizer {
   Recognizer(const Method& method,
              const MethodOptions& options,
              std::shared_ptr<Backbone> backbone);
+  void fold();
 
   const Method* method_;
   MethodOptions options_;

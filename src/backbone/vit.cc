@@ -24,6 +24,13 @@ class Reader {
 
   bool has(const std::string& name) const { return names_.count(name) != 0; }
 
+  void release(const std::string& prefix) const {
+    for (auto it = names_.lower_bound(prefix); it != names_.end() && it->first.starts_with(prefix);
+         ++it) {
+      file_.at(it->second).release();
+    }
+  }
+
   const Tensor& tensor(const std::string& name, std::int64_t expected) const {
     const auto it = names_.find(name);
     if (it == names_.end()) throw read_error(file_.path(), name + " is missing");
@@ -138,6 +145,7 @@ void Vit::load(const TensorFile& file, Precision precision) {
   transformer->set_embedding(embedding);
   for (int block = 0; block < output_.blocks; ++block) {
     transformer->add_block(read_block(reader, shape_, block));
+    reader.release(fmt::format("blocks.{}.", block));  // packed: the file's pages may go
   }
   table_ = matrix_of(reader.values("pos_embed", (1LL + shape_.grid * shape_.grid) * dim), dim);
   leading_ = Matrix(1 + shape_.registers, dim);

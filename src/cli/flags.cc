@@ -106,6 +106,24 @@ void MethodFlags::add_image(CLI::App& command) {
                   "relu4_2, pool3 or a module number (vgg)")
       ->type_name("PLACE")
       ->group(network);
+  const std::string transformer = "Transformers";
+  command.add_option("--layer", layer_, "block the facet is taken from, 0 = first")
+      ->group(transformer);
+  command.add_option("--facet", facet_, "token, query, key or value")->group(transformer);
+  command
+      .add_option("--position_rule",
+                  position_rule_,
+                  "resizing of position embeddings: hub, hf (Hugging Face) or reg")
+      ->group(transformer);
+  command
+      .add_option("--stride", options_.backbone.stride, "pixels between patches; 0: the patch size")
+      ->capture_default_str()
+      ->group(transformer);
+  command
+      .add_flag("--final_norm",
+                options_.backbone.final_norm,
+                "the last block's tokens through the network's final norm")
+      ->group(transformer);
   command.add_option("--precision", precision_, "fp32, int8 or bf16")
       ->capture_default_str()
       ->group(network);
@@ -117,6 +135,11 @@ MethodOptions MethodFlags::options() const {
   options.ria.mapping = parse_mapping(mapping_);
   options.gem.sign = parse_gem_sign(gem_sign_);
   options.backbone.precision = parse_precision(precision_);
+  options.backbone.layer = layer_;
+  if (!facet_.empty()) options.backbone.facet = parse_facet(facet_);
+  if (!position_rule_.empty()) {
+    options.backbone.position_rule = parse_position_rule(position_rule_);
+  }
   if (normalize_patches_ != "true" && normalize_patches_ != "false") {
     throw std::invalid_argument(
         fmt::format("--normalize_patches is '{}', true or false was expected", normalize_patches_));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ class MethodFlags {
   std::string gem_sign_ = to_string(GemOptions{}.sign);
   std::string normalize_patches_ = "true";
   std::string precision_ = to_string(BackboneOptions{}.precision);
+  std::optional<int> layer_;
+  std::string facet_;
+  std::string position_rule_;
   std::vector<int> image_size_;
   int num_threads_ = 0;
 };

@@ -18,16 +18,60 @@ constexpr char kGemPaper[] = "Radenovic et al., Fine-tuning CNN image retrieval,
 constexpr char kMeanPaper[] =
     "Babenko and Lempitsky, Aggregating deep convolutional features, ICCV 2015";
 
+struct NamedBackbone {
+  const char* name;
+  const char* summary;
+  const char* weights;  // name in weight_sources(); empty: needs none
+};
+
 // clang-format off
-const std::vector<Method> kMethods = {
-    {"resnet50-ria",  "resnet50", "ria",  "ImageNet ResNet50, covariance on the SPD manifold", kRiaPaper,  "resnet50"},
-    {"resnet50-gem",  "resnet50", "gem",  "ImageNet ResNet50, generalised mean",               kGemPaper,  "resnet50"},
-    {"resnet50-mean", "resnet50", "mean", "ImageNet ResNet50, mean",                           kMeanPaper, "resnet50"},
-    {"rootsift-ria",  "rootsift", "ria",  "dense RootSIFT, covariance on the SPD manifold",    kRiaPaper,  ""},
-    {"rootsift-gem",  "rootsift", "gem",  "dense RootSIFT, generalised mean",                  kGemPaper,  ""},
-    {"rootsift-mean", "rootsift", "mean", "dense RootSIFT, mean",                              kMeanPaper, ""},
+constexpr NamedBackbone kBackbones[] = {
+    {"resnet50",          "ImageNet ResNet50",            "resnet50"},
+    {"resnet18",          "ImageNet ResNet18",            "resnet18-torchvision"},
+    {"resnet101",         "ImageNet ResNet101",           "resnet101-torchvision"},
+    {"resnet152",         "ImageNet ResNet152",           "resnet152-torchvision"},
+    {"vgg16",             "ImageNet VGG16",               "vgg16-torchvision"},
+    {"dinov2-vits14",     "DINOv2 ViT-S/14",              "dinov2-vits14"},
+    {"dinov2-vitb14",     "DINOv2 ViT-B/14",              "dinov2-vitb14"},
+    {"dinov2-vitl14",     "DINOv2 ViT-L/14",              "dinov2-vitl14"},
+    {"dinov2-vitg14",     "DINOv2 ViT-g/14",              "dinov2-vitg14"},
+    {"dinov2-vits14-reg", "DINOv2 ViT-S/14, registers",   "dinov2-vits14-reg"},
+    {"dinov2-vitb14-reg", "DINOv2 ViT-B/14, registers",   "dinov2-vitb14-reg"},
+    {"dinov2-vitl14-reg", "DINOv2 ViT-L/14, registers",   "dinov2-vitl14-reg"},
+    {"dinov2-vitg14-reg", "DINOv2 ViT-g/14, registers",   "dinov2-vitg14-reg"},
+    {"dino-vits8",        "DINO ViT-S/8",                 "dino-vits8"},
+    {"dino-vits16",       "DINO ViT-S/16",                "dino-vits16"},
+    {"dino-vitb8",        "DINO ViT-B/8",                 "dino-vitb8"},
+    {"dino-vitb16",       "DINO ViT-B/16",                "dino-vitb16"},
+    {"rootsift",          "dense RootSIFT",               ""},
 };
 // clang-format on
+
+struct NamedAggregator {
+  const char* name;
+  const char* summary;
+  const char* paper;
+};
+
+constexpr NamedAggregator kAggregators[] = {{"ria", "covariance on the SPD manifold", kRiaPaper},
+                                            {"gem", "generalised mean", kGemPaper},
+                                            {"mean", "mean", kMeanPaper}};
+
+/// Any backbone goes with any of these aggregators.
+std::vector<Method> pairings() {
+  std::vector<Method> rows;
+  for (const NamedBackbone& backbone : kBackbones) {
+    for (const NamedAggregator& aggregator : kAggregators) {
+      rows.push_back({fmt::format("{}-{}", backbone.name, aggregator.name),
+                      backbone.name,
+                      aggregator.name,
+                      fmt::format("{}, {}", backbone.summary, aggregator.summary),
+                      aggregator.paper,
+                      backbone.weights});
+    }
+  }
+  return rows;
+}
 
 json ria_json(const RiaOptions& o) {
   return {{"d", o.d},
@@ -47,6 +91,17 @@ json gem_json(const GemOptions& o) {
           {"gem_sign", to_string(o.sign)},
           {"gem_eps", o.gem_eps},
           {"normalize_patches", o.normalize_patches}};
+}
+
+/// What was asked of a transformer; its own choices are told by the weights.
+json transformer_json(const BackboneOptions& o) {
+  json object = json::object();
+  if (o.layer) object["layer"] = *o.layer;
+  if (o.facet) object["facet"] = to_string(*o.facet);
+  if (o.position_rule) object["position_rule"] = to_string(*o.position_rule);
+  if (o.stride > 0) object["stride"] = o.stride;
+  if (o.final_norm) object["final_norm"] = true;
+  return object;
 }
 
 /// Takes a key out of the object if it is there, so that what remains is unknown.
@@ -86,11 +141,14 @@ void take_head(json& object, MethodOptions& o) {
 
 }  // namespace
 
-const std::vector<Method>& methods() { return kMethods; }
+const std::vector<Method>& methods() {
+  static const std::vector<Method> rows = pairings();
+  return rows;
+}
 
 const Method& find_method(const std::string& name) {
   std::vector<std::string> known;
-  for (const Method& method : kMethods) {
+  for (const Method& method : methods()) {
     if (method.name == name) return method;
     known.push_back(method.name);
   }
@@ -146,6 +204,7 @@ std::string options_json(const Method& method, const MethodOptions& options) {
   if (options.backbone.precision != Precision::kFp32 && !method.weights.empty()) {
     object["precision"] = to_string(options.backbone.precision);
   }
+  if (method.backbone.starts_with("dino")) object.update(transformer_json(options.backbone));
   if (options.longest_side > 0) object["longest_side"] = options.longest_side;
   if (options.shortest_side > 0) object["shortest_side"] = options.shortest_side;
   if (options.image_height > 0) object["image_size"] = {options.image_height, options.image_width};
@@ -163,6 +222,14 @@ MethodOptions parse_options_json(const std::string& text) {
     take<std::string>(object, "precision", [&](const auto& name) {
       options.backbone.precision = parse_precision(name);
     });
+    take<int>(object, "layer", [&](int layer) { options.backbone.layer = layer; });
+    take<std::string>(
+        object, "facet", [&](const auto& name) { options.backbone.facet = parse_facet(name); });
+    take<std::string>(object, "position_rule", [&](const auto& name) {
+      options.backbone.position_rule = parse_position_rule(name);
+    });
+    take(object, "stride", options.backbone.stride);
+    take(object, "final_norm", options.backbone.final_norm);
     take(object, "longest_side", options.longest_side);
     take(object, "shortest_side", options.shortest_side);
     take<std::array<int, 2>>(object, "image_size", [&](const auto& size) {

@@ -59,7 +59,9 @@ std::vector<fs::path> spread(const std::vector<fs::path>& pictures, std::size_t 
 Recognizer::Recognizer(const std::string& method, const MethodOptions& options)
     : Recognizer(find_method(method),
                  options,
-                 make_backbone(find_method(method).backbone, options.backbone)) {}
+                 make_backbone(find_method(method).backbone, options.backbone)) {
+  fold();
+}
 
 Recognizer::Recognizer(const Method& method,
                        const MethodOptions& options,
@@ -95,6 +97,24 @@ Recognizer::Recognizer(const Index& index, const BackboneOptions& backbone)
                                          method_->name,
                                          aggregator_ ? aggregator_->dim() : 0));
   }
+  fold();
+}
+
+/// Where the projection meets the features as they are, the network's last layer can take it in.
+void Recognizer::fold() {
+  const RiaOptions& ria = options_.ria;
+  if (method_->aggregator != "ria" || ria.normalize_patches || ria.projection == "none" ||
+      !aggregator_ || backbone_.use_count() > 1) {
+    return;
+  }
+  const Matrix projection =
+      projection_.size() > 0 ? projection_ : random_orthogonal(backbone_->dim(), ria.d, ria.seed);
+  std::shared_ptr<Backbone> folded = backbone_->folded(projection);
+  if (!folded) return;
+  backbone_ = std::move(folded);
+  RiaOptions rest = ria;
+  rest.projection = "none";
+  aggregator_ = make_ria(backbone_->dim(), rest);
 }
 
 const Aggregator& Recognizer::aggregator() const {
@@ -155,6 +175,7 @@ void Recognizer::fit(const std::vector<fs::path>& pictures, const RunOptions& ru
   projection_ = fitter.fit(options_.ria.d);
   options_.ria.projection = "pca";
   aggregator_ = make_head(*method_, backbone_->dim(), options_, projection_);
+  fold();
 }
 
 Index Recognizer::index(const Descriptions& described) const {
@@ -180,6 +201,8 @@ std::vector<std::unique_ptr<Recognizer>> make_recognizers(const std::vector<std:
     if (!backbone) backbone = make_backbone(method.backbone, options.backbone);
     recognizers.emplace_back(new Recognizer(method, options, backbone));
   }
+  backbones.clear();
+  for (const auto& recognizer : recognizers) recognizer->fold();
   return recognizers;
 }
 

@@ -11,7 +11,9 @@ namespace ria {
 
 /// "resnet18", "resnet34", "resnet50", "resnet101", "resnet152" by block kind and counts (whatever
 /// the width; the last stage may be cut off), "resnet" for other counts, "vgg16" and its kin by the
-/// convolutions of each block, "vgg" for other counts, else "unknown".
+/// convolutions of each block, "vgg" for other counts, "dinov2-vitb14", "dinov2-vitg14-reg",
+/// "dino-vits8" and their kin by width, depth and patch, "dinov2" or "dino" for others, else
+/// "unknown".
 std::string infer_architecture(const TensorFile& file);
 
 /// torchvision name -> name in the file, for stem and stages of a ResNet stored under torchvision

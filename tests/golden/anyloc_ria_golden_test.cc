@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// From pixels to descriptors: facets of the small DINOv2 as AnyLoc takes them, then RIA, GeM and
+// VLAD.
+#include <gtest/gtest.h>
+
+#include "aggregate/features.h"
+#include "backbone/vit.h"
+#include "golden/golden.h"
+#include "golden/pixels.h"
+#include "ria/aggregator.h"
+
+namespace ria {
+namespace {
+
+Matrix matrix_of(const Tensor& tensor) {
+  const std::vector<float> values = tensor.floats();
+  return Eigen::Map<const Matrix>(values.data(), tensor.shape.at(0), tensor.shape.at(1));
+}
+
+Vector vector_of(const Tensor& tensor) {
+  const std::vector<float> values = tensor.floats();
+  return Eigen::Map<const Vector>(values.data(), static_cast<long>(values.size()));
+}
+
+/// Hard VLAD written down from its definition: residuals to the nearest centre by cosine, each
+/// cluster and then the whole at length one.
+Vector vlad(const Matrix& rows, const Matrix& centers, const std::vector<double>& labels) {
+  Matrix sums = Matrix::Zero(centers.rows(), centers.cols());
+  for (long i = 0; i < rows.rows(); ++i) {
+    long best = 0;
+    (centers.rowwise().normalized() * rows.row(i).transpose()).maxCoeff(&best);
+    EXPECT_EQ(best, static_cast<long>(labels[i])) << "patch " << i;
+    sums.row(best) += rows.row(i) - centers.row(best);
+  }
+  for (long k = 0; k < sums.rows(); ++k) {
+    if (sums.row(k).norm() > 0) sums.row(k).normalize();
+  }
+  return Eigen::Map<const Vector>(sums.data(), sums.size()).normalized();
+}
+
+TEST(AnyLocRiaGolden, FacetsAndDescriptors) {
+  RIA_NEEDS_GOLDEN("e2e_anyloc_ria");
+  RIA_NEEDS_GOLDEN("dinov2_mlp");
+  const auto info = load_case("e2e_anyloc_ria");
+  const auto folder = golden_dir() / "e2e_anyloc_ria", network = golden_dir() / "dinov2_mlp";
+  const TensorFile inputs = TensorFile::open(folder / "inputs.safetensors");
+  const TensorFile outputs = TensorFile::open(folder / "outputs.safetensors");
+  const Pixels pixels = pixels_of(TensorFile::open(network / "inputs.safetensors").at("98x154"));
+  const auto& config = info.at("config");
+  const auto tolerance = [&](const std::string& key) {
+    return info.at("tolerance").at(key).at("atol").get<double>();
+  };
+  for (const std::string file : {"weights_hub.pth", "model.safetensors"}) {
+    for (const std::string facet : config.at("facets")) {
+      SCOPED_TRACE(file + " " + facet);
+      BackboneOptions options;
+      options.weights = (network / file).string();
+      options.layer = config.at("layer").get<int>();
+      options.facet = facet == "value" ? Facet::kValue : Facet::kToken;
+      const PatchFeatures features = make_backbone("dinov2", options)->extract(pixels);
+      const Matrix unit_rows = features.patches.rowwise().normalized();
+      expect_close(unit_rows, matrix_of(outputs.at("descs_" + facet)), tolerance("descs_" + facet));
+
+      RiaOptions ria;
+      ria.d = config.at("ria").at("d").get<int>();
+      ria.tau = config.at("ria").at("tau").get<double>();
+      ria.eps = config.at("ria").at("eps").get<double>();
+      ria.iterations = config.at("ria").at("K").get<int>();
+      const Matrix projection = matrix_of(inputs.at("P"));
+      const auto head = make_ria(static_cast<int>(features.patches.cols()), ria, projection);
+      expect_close(head->aggregate(features),
+                   vector_of(outputs.at("ria_" + facet)),
+                   tolerance("ria_" + facet));
+
+      GemOptions gem;
+      gem.p = config.at("gem_p").get<double>();
+      gem.sign = GemSign::kPreserve;
+      expect_close(make_gem(static_cast<int>(features.patches.cols()), gem)->aggregate(features),
+                   vector_of(outputs.at("gem3_" + facet)),
+                   tolerance("gem3_" + facet));
+      const Matrix centers = matrix_of(TensorFile::open(folder / "c_centers.pt").at("tensor"));
+      expect_close(vlad(unit_rows, centers, outputs.at("labels_" + facet).doubles()),
+                   vector_of(outputs.at("vlad_" + facet)),
+                   tolerance("vlad_" + facet));
+    }
+  }
+}
+
+TEST(AnyLocRiaGolden, FoldedProjectionAgrees) {
+  RIA_NEEDS_GOLDEN("dinov2_mlp");
+  const auto network = golden_dir() / "dinov2_mlp";
+  const TensorFile inputs = TensorFile::open(network / "inputs.safetensors");
+  RiaOptions ria;
+  ria.d = 32;
+  ria.normalize_patches = false;
+  for (const Facet facet : {Facet::kQuery, Facet::kKey, Facet::kValue}) {
+    BackboneOptions options;
+    options.weights = (network / "weights_hub.pth").string();
+    options.facet = facet;
+    options.layer = 1;
+    const auto whole = make_backbone("dinov2", options);
+    const Matrix projection = random_orthogonal(whole->dim(), ria.d, 42);
+    const auto folded = whole->folded(projection);
+    ASSERT_NE(folded, nullptr);
+    EXPECT_EQ(folded->dim(), ria.d);
+    RiaOptions rest = ria;
+    rest.projection = "none";
+    for (const auto& [key, tensor] : inputs.tensors()) {
+      const Pixels pixels = pixels_of(tensor);
+      const Descriptor a =
+          make_ria(whole->dim(), ria, projection)->aggregate(whole->extract(pixels));
+      const Descriptor b = make_ria(ria.d, rest)->aggregate(folded->extract(pixels));
+      EXPECT_LE((a - b).cwiseAbs().maxCoeff(), 1e-5) << key;
+    }
+  }
+  BackboneOptions token;
+  token.weights = (network / "weights_hub.pth").string();
+  token.facet = Facet::kToken;
+  EXPECT_EQ(make_backbone("dinov2", token)->folded(Matrix::Identity(128, 8)), nullptr);
+}
+
+}  // namespace
+}  // namespace ria
