@@ -63,7 +63,9 @@ TEST_F(Weights, EveryHalfConvertsAsDefined) {
     bytes[2 * code] = static_cast<std::uint8_t>(code);
     bytes[2 * code + 1] = static_cast<std::uint8_t>(code >> 8);
   }
-  const std::vector<float> values = make_tensor(DType::F16, {65536}, bytes).floats();
+  const Tensor halves = make_tensor(DType::F16, {65536}, bytes);
+  const std::vector<float> values = halves.floats();
+  const std::vector<double> exact = halves.doubles();
   for (int code = 0; code < 65536; ++code) {
     const int exponent = (code >> 10) & 31;
     const int fraction = code & 1023;
@@ -76,6 +78,7 @@ TEST_F(Weights, EveryHalfConvertsAsDefined) {
                             : exponent == 0 ? std::ldexp(fraction, -24)
                                             : std::ldexp(1024 + fraction, exponent - 25);
     EXPECT_EQ(values[code], sign * expected) << code;
+    EXPECT_EQ(exact[code], sign * expected) << code;
     EXPECT_EQ(std::signbit(values[code]), sign < 0) << code;
   }
 }

@@ -20,20 +20,18 @@ TEST_F(Weights, DamagedTorchFileNeverCrashes) {
     const TensorMap tensors = TensorFile::open(source).tensors();
     for (int percent = 0; percent < 100; ++percent) {
       SCOPED_TRACE(percent);
-      const fs::path part = write("part", whole.substr(0, whole.size() * percent / 100));
+      const std::string part = whole.substr(0, whole.size() * percent / 100);
       try {
-        EXPECT_TRUE(same_tensors(TensorFile::open(part).tensors(), tensors));
+        EXPECT_TRUE(same_tensors(open_bytes(part).tensors(), tensors));
       } catch (const std::runtime_error& error) {
-        EXPECT_NE(std::string(error.what()).find(part.string()), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("in_memory"), std::string::npos);
       }
     }
     for (std::size_t at = 0; at < whole.size(); at += 3) {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ 0xff);
       try {
-        for (const auto& [key, tensor] : TensorFile::open(write("part", damaged)).tensors()) {
-          tensor.doubles();
-        }
+        for (const auto& [key, tensor] : open_bytes(damaged).tensors()) tensor.doubles();
       } catch (const std::runtime_error&) {
       }
     }

@@ -14,6 +14,7 @@
 #include "spill.h"
 #include "temporary_folder.h"
 #include "util/files.h"
+#include "weights/bytes.h"
 #include "weights/tensor.h"
 
 namespace ria::weights_test {
@@ -49,6 +50,11 @@ inline void expect_error(const std::function<void()>& action,
 
 inline void expect_open_error(const fs::path& file, const std::string& words) {
   expect_error([&] { TensorFile::open(file); }, file.string(), words);
+}
+
+/// A file that is in memory only, for tests that damage one byte after the other.
+inline TensorFile open_bytes(const std::string& bytes) {
+  return TensorFile::read("in_memory", MappedFile::from_memory({bytes.begin(), bytes.end()}));
 }
 
 inline bool same_tensors(const TensorMap& a, const TensorMap& b) {

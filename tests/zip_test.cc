@@ -127,15 +127,14 @@ TEST_F(Weights, TorchArchiveInZip64) {
   EXPECT_EQ(file.format(), WeightFormat::torch);
   EXPECT_EQ(file.at("tensor").floats(), std::vector<float>{2.5f});
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    expect_open_error(write("part", whole.substr(0, size)), "");
+    expect_error([&] { open_bytes(whole.substr(0, size)); }, "in_memory", "");
   }
   // Every bit of the zip64 records matters or changes nothing.
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0xff);
     try {
-      const TensorFile part = TensorFile::open(write("part", damaged));
-      for (const auto& [name, tensor] : part.tensors()) EXPECT_LE(tensor.size(), 1);
+      for (const auto& [name, tensor] : open_bytes(damaged).tensors()) EXPECT_LE(tensor.size(), 1);
     } catch (const std::runtime_error&) {
     }
   }
