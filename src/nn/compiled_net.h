@@ -84,7 +84,7 @@ class CompiledNet {
   using Arguments = std::unordered_map<int, dnnl::memory>;
   using Task = std::function<void()>;
 
-  /// A tensor as 7-bit levels: value = scale * level.
+  /// A tensor as 8-bit levels: value = scale * level.
   struct Levels {
     dnnl::memory memory;
     float scale = 1;
