@@ -240,8 +240,10 @@ void CompiledNet::compile_convolution(int i, PackedWeights& weights) {
   const memory::desc source =
       as_it_is ? tensors_[0].get_desc() : memory::desc(shapes_[step.input].dims(), type_, Tag::any);
   const memory::desc target =
-      in_place ? tensors_[step.residual].get_desc()
-               : memory::desc(shapes_[i + 1].dims(), type_, int8_ ? Tag::nhwc : Tag::any);
+      in_place
+          ? tensors_[step.residual].get_desc()
+          : memory::desc(
+                shapes_[i + 1].dims(), type_, int8_ && step.residual >= 0 ? Tag::nhwc : Tag::any);
   const auto pd = describe(conv,
                            source,
                            type_,
@@ -259,7 +261,7 @@ void CompiledNet::compile_convolution(int i, PackedWeights& weights) {
             {DNNL_ARG_BIAS, bias},
             {DNNL_ARG_DST, result},
             {DNNL_ARG_SCRATCHPAD, scratchpad(pd.scratchpad_desc())}});
-  if (int8_) tasks_[i].emplace_back([this, i] { finish_int8(i); });
+  if (int8_) add_finish(i);
 }
 
 /// result = weight scale (sum of levels + bias / (weight scale x activation scale)): the value in
@@ -279,7 +281,9 @@ void CompiledNet::compile_int8(int i, PackedWeights& weights) {
   if (levels.born == i) {
     levels.memory = memory(pd.src_desc(), cpu(), DNNL_MEMORY_NONE);
     arena_.add(levels.memory, levels.born, levels.dies);
-    tasks_[i].emplace_back([this, tensor = step.input] { quantize_tensor(tensor); });
+    const memory values = in_layout(i, step.input, plain_activations(step.input));
+    tasks_[i].emplace_back(
+        [this, tensor = step.input, values] { quantize_tensor(tensor, values); });
   }
   const memory bias({{conv.out}, Type::f32, Tag::x}, cpu());
   tasks_[i].emplace_back([&conv, &scales, &levels, bias] {
@@ -293,16 +297,14 @@ void CompiledNet::compile_int8(int i, PackedWeights& weights) {
             {DNNL_ARG_BIAS, bias},
             {DNNL_ARG_DST, add_tensor(i + 1, pd.dst_desc())},
             {DNNL_ARG_SCRATCHPAD, scratchpad(pd.scratchpad_desc())}});
-  tasks_[i].emplace_back([this, i, &levels] {
-    unit_[i + 1] = levels.scale;
-    finish_int8(i);
-  });
+  tasks_[i].emplace_back([this, i, &levels] { unit_[i + 1] = levels.scale; });
+  add_finish(i);
 }
 
 void CompiledNet::compile_pool(int i) {
   const ConvStep& step = steps_[i];
   const memory::desc source = tensors_[step.input].get_desc();
-  const memory::desc target(shapes_[i + 1].dims(), type_, int8_ ? Tag::nhwc : Tag::any);
+  const memory::desc target(shapes_[i + 1].dims(), type_, Tag::any);
   const memory::dims strides{step.stride, step.stride}, kernel{step.kernel, step.kernel},
       pads{step.pad, step.pad};
   const dnnl::pooling_forward::desc desc(dnnl::prop_kind::forward_inference,
@@ -343,8 +345,13 @@ memory CompiledNet::scratchpad(const memory::desc& desc) {
   return scratch;
 }
 
-void CompiledNet::quantize_tensor(int tensor) {
-  const auto* values = static_cast<const float*>(tensors_[tensor].get_data_handle());
+/// The layout of int8 convolutions; those of fp32 have a faster one of their own.
+memory::desc CompiledNet::plain_activations(int tensor) const {
+  return {shapes_[tensor].dims(), Type::f32, Tag::nhwc};
+}
+
+void CompiledNet::quantize_tensor(int tensor, const memory& plain) {
+  const auto* values = static_cast<const float*>(plain.get_data_handle());
   const std::size_t count = shapes_[tensor].size();
   float& peak = peak_[tensor];
   if (peak < 0) peak = largest(values, count);
@@ -359,17 +366,23 @@ void CompiledNet::quantize_tensor(int tensor) {
            static_cast<std::uint8_t*>(levels.memory.get_data_handle()));
 }
 
-void CompiledNet::finish_int8(int i) {
+/// The residual, if there is one, in fp32; it also tells the largest value.
+void CompiledNet::add_finish(int i) {
   const ConvStep& step = steps_[i];
-  peak_[i + 1] = -1;
-  if (step.residual < 0) return;
-  peak_[i + 1] = add_residual(static_cast<float*>(tensors_[i + 1].get_data_handle()),
-                              static_cast<const float*>(tensors_[step.residual].get_data_handle()),
-                              shapes_[i + 1].size(),
-                              unit_[i + 1],
-                              unit_[step.residual],
-                              step.relu);
-  unit_[i + 1] = 1;
+  if (step.residual < 0) {
+    tasks_[i].emplace_back([this, i] { peak_[i + 1] = -1; });
+    return;
+  }
+  const memory residual = in_layout(i, step.residual, plain_activations(step.residual));
+  tasks_[i].emplace_back([this, i, residual] {
+    peak_[i + 1] = add_residual(static_cast<float*>(tensors_[i + 1].get_data_handle()),
+                                static_cast<const float*>(residual.get_data_handle()),
+                                shapes_[i + 1].size(),
+                                unit_[i + 1],
+                                unit_[steps_[i].residual],
+                                steps_[i].relu);
+    unit_[i + 1] = 1;
+  });
 }
 
 FeatureMap CompiledNet::copy_out(int tensor) {

@@ -101,8 +101,9 @@ class CompiledNet {
   void add_task(int i, dnnl::primitive primitive, Arguments arguments);
   dnnl::memory in_layout(int i, int tensor, const dnnl::memory::desc& wanted);
   dnnl::memory scratchpad(const dnnl::memory::desc& desc);
-  void quantize_tensor(int tensor);
-  void finish_int8(int i);
+  dnnl::memory::desc plain_activations(int tensor) const;
+  void quantize_tensor(int tensor, const dnnl::memory& plain);
+  void add_finish(int i);
   FeatureMap copy_out(int tensor);
 
   const std::vector<ConvStep>& steps_;
