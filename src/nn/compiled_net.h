@@ -26,6 +26,9 @@ struct TensorShape {
 /// Of the input and of what every step writes; throws std::invalid_argument if a side vanishes.
 std::vector<TensorShape> infer_shapes(const std::vector<ConvStep>& steps, TensorShape input);
 
+/// The one engine of all layers.
+const dnnl::engine& cpu_engine();
+
 /// Weights in the layouts that compiled layers asked for; shared by all sizes and threads.
 class PackedWeights {
  public:
