@@ -14,11 +14,6 @@ using dnnl::memory;
 using Tag = memory::format_tag;
 using Type = memory::data_type;
 
-const dnnl::engine& cpu() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
-
 int output_side(int side, int kernel, int stride, int pad) {
   return (side + 2 * pad - kernel) / stride + 1;
 }
@@ -50,11 +45,7 @@ dnnl::convolution_forward::primitive_desc describe(const Convolution& conv,
                                              strides,
                                              pads,
                                              pads);
-  return {desc, attr, cpu()};
-}
-
-memory::desc plain_kernel(const Convolution& conv, Type type) {
-  return {{conv.out, conv.in, conv.kernel, conv.kernel}, type, Tag::oihw};
+  return {desc, attr, cpu_engine()};
 }
 
 }  // namespace
@@ -79,85 +70,6 @@ std::vector<TensorShape> infer_shapes(const std::vector<ConvStep>& steps, Tensor
   return shapes;
 }
 
-memory PackedWeights::pack(int step,
-                           const memory::desc& plain,
-                           const void* values,
-                           const memory::desc& wanted) {
-  for (const memory& known : packed_[step]) {
-    if (known.get_desc() == wanted) return known;
-  }
-  memory source(plain, cpu(), const_cast<void*>(values));
-  memory target(wanted, cpu());
-  dnnl::stream stream(cpu());
-  dnnl::reorder(source, target).execute(stream, source, target);
-  stream.wait();
-  packed_[step].push_back(target);
-  return target;
-}
-
-memory PackedWeights::get(int step, const Convolution& conv, const memory::desc& wanted) {
-  const std::lock_guard lock(mutex_);
-  return pack(step, plain_kernel(conv, Type::f32), conv.weight.data(), wanted);
-}
-
-memory PackedWeights::get_int8(int step, const Convolution& conv, const memory::desc& wanted) {
-  const std::lock_guard lock(mutex_);
-  return pack(step, plain_kernel(conv, Type::s8), int8(step, conv).levels.data(), wanted);
-}
-
-const std::vector<float>& PackedWeights::scales(int step, const Convolution& conv) {
-  const std::lock_guard lock(mutex_);
-  return int8(step, conv).scales;
-}
-
-const Int8Weights& PackedWeights::int8(int step, const Convolution& conv) {
-  const auto it = int8_.find(step);
-  if (it != int8_.end()) return it->second;
-  return int8_[step] = quantize_weights(conv.weight, conv.out);
-}
-
-void Arena::add(const memory& memory, int born, int dies) {
-  tenants_.push_back({memory, born, dies});
-}
-
-void Arena::add_scratch(const memory& memory) { scratch_.push_back(memory); }
-
-void Arena::bind() {
-  constexpr std::size_t kAlign = 64;
-  struct Block {
-    std::size_t begin, end;
-    int dies;
-  };
-  std::stable_sort(
-      tenants_.begin(), tenants_.end(), [](auto& a, auto& b) { return a.born < b.born; });
-  std::vector<Block> blocks;
-  std::vector<std::size_t> offsets;
-  std::size_t size = 0, scratch_size = 0;
-  for (const Tenant& tenant : tenants_) {
-    std::erase_if(blocks, [&](const Block& block) { return block.dies < tenant.born; });
-    std::sort(blocks.begin(), blocks.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
-    const std::size_t bytes = (tenant.memory.get_desc().get_size() + kAlign - 1) / kAlign * kAlign;
-    std::size_t offset = 0;
-    for (const Block& block : blocks) {
-      if (offset + bytes <= block.begin) break;
-      offset = block.end;
-    }
-    blocks.push_back({offset, offset + bytes, tenant.dies});
-    offsets.push_back(offset);
-    size = std::max(size, offset + bytes);
-  }
-  for (const memory& scratch : scratch_) {
-    scratch_size = std::max(scratch_size, scratch.get_desc().get_size());
-  }
-  bytes_.resize(size + scratch_size + kAlign);
-  auto* base = reinterpret_cast<std::uint8_t*>(
-      (reinterpret_cast<std::uintptr_t>(bytes_.data()) + kAlign - 1) / kAlign * kAlign);
-  for (std::size_t i = 0; i < tenants_.size(); ++i) {
-    tenants_[i].memory.set_data_handle(base + offsets[i]);
-  }
-  for (memory& scratch : scratch_) scratch.set_data_handle(base + size);
-}
-
 CompiledNet::CompiledNet(const std::vector<ConvStep>& steps,
                          const std::vector<int>& outputs,
                          TensorShape input,
@@ -174,9 +86,9 @@ CompiledNet::CompiledNet(const std::vector<ConvStep>& steps,
       peak_(shapes_.size(), -1.0f),
       levels_(shapes_.size()),
       tasks_(steps.size()),
-      stream_(cpu()) {
+      stream_(cpu_engine()) {
   find_lifetimes();
-  tensors_[0] = memory({shapes_[0].dims(), Type::f32, Tag::nchw}, cpu(), DNNL_MEMORY_NONE);
+  tensors_[0] = memory({shapes_[0].dims(), Type::f32, Tag::nchw}, cpu_engine(), DNNL_MEMORY_NONE);
   for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
     if (steps_[i].kind == ConvStep::Kind::kMaxPool) {
       compile_pool(i);
@@ -219,7 +131,7 @@ bool CompiledNet::runs_in_int8(int i) const {
 }
 
 memory CompiledNet::add_tensor(int tensor, const memory::desc& desc) {
-  tensors_[tensor] = memory(desc, cpu(), DNNL_MEMORY_NONE);
+  tensors_[tensor] = memory(desc, cpu_engine(), DNNL_MEMORY_NONE);
   const int born = tensor - 1;
   arena_.add(tensors_[tensor], born, std::max(born, last_use_[tensor]));
   return tensors_[tensor];
@@ -240,8 +152,10 @@ void CompiledNet::compile_convolution(int i, PackedWeights& weights) {
   const memory::desc source =
       as_it_is ? tensors_[0].get_desc() : memory::desc(shapes_[step.input].dims(), type_, Tag::any);
   const memory::desc target =
-      in_place ? tensors_[step.residual].get_desc()
-               : memory::desc(shapes_[i + 1].dims(), type_, int8_ ? Tag::nhwc : Tag::any);
+      in_place
+          ? tensors_[step.residual].get_desc()
+          : memory::desc(
+                shapes_[i + 1].dims(), type_, int8_ && step.residual >= 0 ? Tag::nhwc : Tag::any);
   const auto pd = describe(conv,
                            source,
                            type_,
@@ -251,7 +165,8 @@ void CompiledNet::compile_convolution(int i, PackedWeights& weights) {
   // A residual is added in place: the result takes over its memory.
   const memory result =
       in_place ? tensors_[i + 1] = tensors_[step.residual] : add_tensor(i + 1, pd.dst_desc());
-  const memory bias({{conv.out}, Type::f32, Tag::x}, cpu(), const_cast<float*>(conv.bias.data()));
+  const memory bias(
+      {{conv.out}, Type::f32, Tag::x}, cpu_engine(), const_cast<float*>(conv.bias.data()));
   add_task(i,
            dnnl::convolution_forward(pd),
            {{DNNL_ARG_SRC, input},
@@ -259,7 +174,7 @@ void CompiledNet::compile_convolution(int i, PackedWeights& weights) {
             {DNNL_ARG_BIAS, bias},
             {DNNL_ARG_DST, result},
             {DNNL_ARG_SCRATCHPAD, scratchpad(pd.scratchpad_desc())}});
-  if (int8_) tasks_[i].emplace_back([this, i] { finish_int8(i); });
+  if (int8_) add_finish(i);
 }
 
 /// result = weight scale (sum of levels + bias / (weight scale x activation scale)): the value in
@@ -277,11 +192,13 @@ void CompiledNet::compile_int8(int i, PackedWeights& weights) {
                            attr);
   Levels& levels = levels_[step.input];
   if (levels.born == i) {
-    levels.memory = memory(pd.src_desc(), cpu(), DNNL_MEMORY_NONE);
+    levels.memory = memory(pd.src_desc(), cpu_engine(), DNNL_MEMORY_NONE);
     arena_.add(levels.memory, levels.born, levels.dies);
-    tasks_[i].emplace_back([this, tensor = step.input] { quantize_tensor(tensor); });
+    const memory values = in_layout(i, step.input, plain_activations(step.input));
+    tasks_[i].emplace_back(
+        [this, tensor = step.input, values] { quantize_tensor(tensor, values); });
   }
-  const memory bias({{conv.out}, Type::f32, Tag::x}, cpu());
+  const memory bias({{conv.out}, Type::f32, Tag::x}, cpu_engine());
   tasks_[i].emplace_back([&conv, &scales, &levels, bias] {
     auto* values = static_cast<float*>(bias.get_data_handle());
     for (int o = 0; o < conv.out; ++o) values[o] = conv.bias[o] / (scales[o] * levels.scale);
@@ -293,16 +210,14 @@ void CompiledNet::compile_int8(int i, PackedWeights& weights) {
             {DNNL_ARG_BIAS, bias},
             {DNNL_ARG_DST, add_tensor(i + 1, pd.dst_desc())},
             {DNNL_ARG_SCRATCHPAD, scratchpad(pd.scratchpad_desc())}});
-  tasks_[i].emplace_back([this, i, &levels] {
-    unit_[i + 1] = levels.scale;
-    finish_int8(i);
-  });
+  tasks_[i].emplace_back([this, i, &levels] { unit_[i + 1] = levels.scale; });
+  add_finish(i);
 }
 
 void CompiledNet::compile_pool(int i) {
   const ConvStep& step = steps_[i];
   const memory::desc source = tensors_[step.input].get_desc();
-  const memory::desc target(shapes_[i + 1].dims(), type_, int8_ ? Tag::nhwc : Tag::any);
+  const memory::desc target(shapes_[i + 1].dims(), type_, Tag::any);
   const memory::dims strides{step.stride, step.stride}, kernel{step.kernel, step.kernel},
       pads{step.pad, step.pad};
   const dnnl::pooling_forward::desc desc(dnnl::prop_kind::forward_inference,
@@ -313,7 +228,7 @@ void CompiledNet::compile_pool(int i) {
                                          kernel,
                                          pads,
                                          pads);
-  const dnnl::pooling_forward::primitive_desc pd(desc, attributes(false, false), cpu());
+  const dnnl::pooling_forward::primitive_desc pd(desc, attributes(false, false), cpu_engine());
   add_task(i,
            dnnl::pooling_forward(pd),
            {{DNNL_ARG_SRC, tensors_[step.input]},
@@ -328,7 +243,7 @@ void CompiledNet::compile_pool(int i) {
 /// The tensor in the wanted layout, through a reorder step if it has another.
 memory CompiledNet::in_layout(int i, int tensor, const memory::desc& wanted) {
   if (tensors_[tensor].get_desc() == wanted) return tensors_[tensor];
-  const memory reordered(wanted, cpu(), DNNL_MEMORY_NONE);
+  const memory reordered(wanted, cpu_engine(), DNNL_MEMORY_NONE);
   arena_.add(reordered, i, i);
   add_task(i,
            dnnl::reorder(tensors_[tensor], reordered),
@@ -338,13 +253,18 @@ memory CompiledNet::in_layout(int i, int tensor, const memory::desc& wanted) {
 
 /// Layers run one after the other, so they share the largest scratchpad.
 memory CompiledNet::scratchpad(const memory::desc& desc) {
-  const memory scratch(desc, cpu(), DNNL_MEMORY_NONE);
+  const memory scratch(desc, cpu_engine(), DNNL_MEMORY_NONE);
   arena_.add_scratch(scratch);
   return scratch;
 }
 
-void CompiledNet::quantize_tensor(int tensor) {
-  const auto* values = static_cast<const float*>(tensors_[tensor].get_data_handle());
+/// The layout of int8 convolutions; those of fp32 have a faster one of their own.
+memory::desc CompiledNet::plain_activations(int tensor) const {
+  return {shapes_[tensor].dims(), Type::f32, Tag::nhwc};
+}
+
+void CompiledNet::quantize_tensor(int tensor, const memory& plain) {
+  const auto* values = static_cast<const float*>(plain.get_data_handle());
   const std::size_t count = shapes_[tensor].size();
   float& peak = peak_[tensor];
   if (peak < 0) peak = largest(values, count);
@@ -359,24 +279,30 @@ void CompiledNet::quantize_tensor(int tensor) {
            static_cast<std::uint8_t*>(levels.memory.get_data_handle()));
 }
 
-void CompiledNet::finish_int8(int i) {
+/// The residual, if there is one, in fp32; it also tells the largest value.
+void CompiledNet::add_finish(int i) {
   const ConvStep& step = steps_[i];
-  peak_[i + 1] = -1;
-  if (step.residual < 0) return;
-  peak_[i + 1] = add_residual(static_cast<float*>(tensors_[i + 1].get_data_handle()),
-                              static_cast<const float*>(tensors_[step.residual].get_data_handle()),
-                              shapes_[i + 1].size(),
-                              unit_[i + 1],
-                              unit_[step.residual],
-                              step.relu);
-  unit_[i + 1] = 1;
+  if (step.residual < 0) {
+    tasks_[i].emplace_back([this, i] { peak_[i + 1] = -1; });
+    return;
+  }
+  const memory residual = in_layout(i, step.residual, plain_activations(step.residual));
+  tasks_[i].emplace_back([this, i, residual] {
+    peak_[i + 1] = add_residual(static_cast<float*>(tensors_[i + 1].get_data_handle()),
+                                static_cast<const float*>(residual.get_data_handle()),
+                                shapes_[i + 1].size(),
+                                unit_[i + 1],
+                                unit_[steps_[i].residual],
+                                steps_[i].relu);
+    unit_[i + 1] = 1;
+  });
 }
 
 FeatureMap CompiledNet::copy_out(int tensor) {
   const TensorShape& shape = shapes_[tensor];
   FeatureMap map{shape.height, shape.width, shape.channels, {}};
   map.hwc.resize(shape.size());
-  memory target({shape.dims(), Type::f32, Tag::nhwc}, cpu(), map.hwc.data());
+  memory target({shape.dims(), Type::f32, Tag::nhwc}, cpu_engine(), map.hwc.data());
   dnnl::reorder(tensors_[tensor], target).execute(stream_, tensors_[tensor], target);
   stream_.wait();
   if (unit_[tensor] != 1) {

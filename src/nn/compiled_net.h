@@ -26,6 +26,9 @@ struct TensorShape {
 /// Of the input and of what every step writes; throws std::invalid_argument if a side vanishes.
 std::vector<TensorShape> infer_shapes(const std::vector<ConvStep>& steps, TensorShape input);
 
+/// The one engine of all layers.
+const dnnl::engine& cpu_engine();
+
 /// Weights in the layouts that compiled layers asked for; shared by all sizes and threads.
 class PackedWeights {
  public:
@@ -84,7 +87,7 @@ class CompiledNet {
   using Arguments = std::unordered_map<int, dnnl::memory>;
   using Task = std::function<void()>;
 
-  /// A tensor as 7-bit levels: value = scale * level.
+  /// A tensor as 8-bit levels: value = scale * level.
   struct Levels {
     dnnl::memory memory;
     float scale = 1;
@@ -101,8 +104,9 @@ class CompiledNet {
   void add_task(int i, dnnl::primitive primitive, Arguments arguments);
   dnnl::memory in_layout(int i, int tensor, const dnnl::memory::desc& wanted);
   dnnl::memory scratchpad(const dnnl::memory::desc& desc);
-  void quantize_tensor(int tensor);
-  void finish_int8(int i);
+  dnnl::memory::desc plain_activations(int tensor) const;
+  void quantize_tensor(int tensor, const dnnl::memory& plain);
+  void add_finish(int i);
   FeatureMap copy_out(int tensor);
 
   const std::vector<ConvStep>& steps_;

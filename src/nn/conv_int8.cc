@@ -80,18 +80,17 @@ float over_chunks(std::size_t count, Body body) {
 }  // namespace
 
 Int8Weights quantize_weights(const std::vector<float>& weights, int out) {
-  constexpr float kLevels = 127;
   Int8Weights result{std::vector<std::int8_t>(weights.size()), std::vector<float>(out, 1.0f)};
   const std::size_t fan_in = weights.size() / out;
   for (int o = 0; o < out; ++o) {
     const float* w = weights.data() + o * fan_in;
     float peak = 0;
     for (std::size_t i = 0; i < fan_in; ++i) peak = std::max(peak, std::abs(w[i]));
-    if (peak > 0) result.scales[o] = peak / kLevels;
+    if (peak > 0) result.scales[o] = peak / kWeightLevels;
     for (std::size_t i = 0; i < fan_in; ++i) {
       const float level = std::nearbyint(w[i] / result.scales[o]);
       result.levels[o * fan_in + i] =
-          static_cast<std::int8_t>(std::min(kLevels, std::max(-kLevels, level)));
+          static_cast<std::int8_t>(std::min(kWeightLevels, std::max(-kWeightLevels, level)));
     }
   }
   return result;

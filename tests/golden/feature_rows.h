@@ -2,6 +2,8 @@
 // A convolutional plan run on golden pixels.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "backbone/conv_backbone.h"
 #include "golden/pixels.h"
 
