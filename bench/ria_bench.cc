@@ -15,40 +15,17 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "networks.h"
 #include "ria/ria.h"
+#include "timing.h"
 #include "util/files.h"
 #include "util/parallel.h"
 
 namespace {
 
 using namespace ria;
+using namespace ria::bench;
 namespace fs = std::filesystem;
-
-double seconds(const std::function<void()>& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Best time of each body over alternating rounds; a body is repeated until a round takes 20 ms.
-std::vector<double> best_of(int rounds, const std::vector<std::function<void()>>& bodies) {
-  std::vector<double> best(bodies.size(), std::numeric_limits<double>::infinity());
-  std::vector<int> repeats;
-  for (const auto& body : bodies) {
-    body();  // warm-up
-    repeats.push_back(
-        std::max(1, static_cast<int>(std::ceil(0.02 / std::max(seconds(body), 1e-7)))));
-  }
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < bodies.size(); ++i) {
-      const double spent = seconds([&] {
-        for (int r = 0; r < repeats[i]; ++r) bodies[i]();
-      });
-      best[i] = std::min(best[i], spent / repeats[i]);
-    }
-  }
-  return best;
-}
 
 Matrix random_matrix(int rows, int columns, unsigned seed) {
   std::mt19937 engine(seed);
@@ -104,6 +81,34 @@ class Bench {
     put("resnet50_picture_per_core_share_of_sgemm", 2 * cores * flops / best[2] / 1e9 / sgemm);
   }
 
+  /// Transformers of published shapes with random weights against the machine's matrix product, in
+  /// float32 and in 8 bits, all cores on one picture.
+  void transformers() {
+    const int n = 2048;
+    const Matrix a = random_matrix(n, n, 1), b = random_matrix(n, n, 2);
+    Matrix c(n, n);
+    const RandomWeights folder;
+    for (const std::string name : {"vits14", "vitb14"}) {
+      const std::string weights = folder.write(name);
+      const auto exact = make_network(name, weights, Precision::kFp32);
+      const auto quick = make_network(name, weights, Precision::kInt8);
+      for (const int side : {224, 518}) {
+        const Pixels pixels = random_pixels(side, side);
+        const auto best = best_of(rounds_,
+                                  {[&] { sgemm(a, b, c); },
+                                   [&] { exact->extract(pixels); },
+                                   [&] { quick->extract(pixels); }});
+        const double rate = exact->flops(side, side) / best[1] / 1e9;
+        const std::string key = fmt::format("{}_{}_", name, side);
+        put(key + "ms", best[1] * 1e3);
+        put(key + "gflops", rate);
+        put(key + "share_of_sgemm", rate / (2.0 * n * n * n / best[0] / 1e9));
+        put(key + "int8_ms", best[2] * 1e3);
+        put(key + "int8_over_fp32", best[1] / best[2]);
+      }
+    }
+  }
+
   /// The whole head of the paper's setting against the one product it cannot do without.
   void head() {
     const int patches = 1530, dim = 1536;
@@ -151,7 +156,7 @@ class Bench {
   const nlohmann::ordered_json& results() const { return results_; }
 
  private:
-  void put(const char* key, double value) {
+  void put(const std::string& key, double value) {
     results_[key] = value;
     fmt::print("{:<42} {:.4g}\n", key, value);
     std::fflush(stdout);
@@ -170,10 +175,15 @@ int main(int argc, char** argv) {
   program.add_option("--json", json, "write the figures to this file")->type_name("FILE");
   program.add_option("--rounds", rounds, "rounds of each measurement; the best counts")
       ->capture_default_str();
+  NetworkRun run;
+  add_network_flags(program, run);
   CLI11_PARSE(program, argc, argv);
   try {
+    if (!run.write.empty()) return write_random_weights(run.network, run.write), 0;
+    if (!run.network.empty()) return run_network(run, rounds), 0;
     Bench bench(rounds);
     bench.network();
+    bench.transformers();
     bench.head();
     bench.matrix_root();
     bench.end_to_end();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The same weights and the same input through ria, ONNX Runtime and LibTorch. Machines are noisy:
 // the programs take turns, each reports the best of its rounds, and the best turn counts. A ratio is
-// ria's time over the peer's: below 1, ria is the faster one.
+// the peer's time over ria's: how many times faster ria is.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -68,7 +68,7 @@ function takeTurns(programs) {
       try {
         const env = { ...process.env, RIA_PEERS: given.folder };
         const text = execFileSync(program, [...args, '--output', output], { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-        const { ms } = JSON.parse(text);
+        const { ms } = JSON.parse(text.trim().split('\n').pop());
         results[name] = { ms: Math.min(ms, results[name]?.ms ?? Infinity), output };
       } catch (error) {
         failed.add(name);
@@ -118,7 +118,7 @@ const number = (value, digits) => (value === undefined || Number.isNaN(value) ? 
 
 function row(label, figures) {
   const { ria, onnxruntime, libtorch } = figures;
-  const over = peer => (ria && peer ? number(ria / peer, 3) : '-');
+  const over = peer => (ria && peer ? number(peer / ria, 3) : '-');
   const columns = [number(ria, 4), number(onnxruntime, 4), number(libtorch, 4), over(onnxruntime), over(libtorch),
     number(figures.difference, 2), number(figures.relative_difference, 2), number(figures.peers_relative_difference, 2)];
   console.log(label.padEnd(18) + columns.map(column => column.padStart(13)).join(''));
@@ -138,9 +138,9 @@ function summary(results, precision) {
 const knowsNetworks = given.ria && execFileSync(given.ria, ['--help'], { encoding: 'utf8' }).includes('--network');
 if (!knowsNetworks) console.log('ria left out: this ria_bench has no --network');
 const report = { load_before: os.loadavg()[0], networks: {} };
-console.log('milliseconds (best form of each), ria over peer, largest difference of ria to ONNX Runtime fp32 as exported,');
+console.log('milliseconds (best form of each), times ria is faster, largest difference of ria to ONNX Runtime fp32 as exported,');
 console.log('that as a share of the largest value, and the share by which ONNX Runtime and LibTorch differ');
-console.log(['network'.padEnd(18), ...['ria', 'ORT', 'LibTorch', 'ria/ORT', 'ria/LibTorch', 'difference', 'share', 'peers']
+console.log(['network'.padEnd(18), ...['ria', 'ORT', 'LibTorch', 'over ORT', 'over LibTorch', 'difference', 'share', 'peers']
   .map(title => title.padStart(13))].join(''));
 for (const name of given.networks.split(',')) {
   if (name.startsWith('resnet50') && !given.resnet50) continue;
@@ -151,10 +151,10 @@ for (const name of given.networks.split(',')) {
     const figures = summary(results, precision);
     row(label, figures);
     for (const peer of ['onnxruntime', 'libtorch']) {
-      if (figures.ria && figures[peer]) report[`${label}_over_${peer}`] = figures.ria / figures[peer];
+      if (figures.ria && figures[peer]) report[`${label}_over_${peer}`] = figures[peer] / figures.ria;
     }
     const float = fastest(results, 'onnxruntime fp32')?.ms;
-    if (precision === 'int8' && figures.ria && float) report[`${label}_over_onnxruntime_fp32`] = figures.ria / float;
+    if (precision === 'int8' && figures.ria && float) report[`${label}_over_onnxruntime_fp32`] = float / figures.ria;
     report.networks[label] = figures;
   }
   report.networks[name].all_ms = Object.fromEntries(Object.entries(results).map(([key, { ms }]) => [key, ms]));

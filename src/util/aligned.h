@@ -21,7 +21,7 @@ class AlignedBuffer {
     if (size == 0) return;
     constexpr std::size_t kHugePage = std::size_t{2} << 20;
     std::size_t bytes = size * sizeof(T);
-    const std::size_t alignment = bytes >= 2 * kHugePage ? kHugePage : 64;
+    const std::size_t alignment = bytes >= kHugePage / 2 ? kHugePage : 64;
     bytes = (bytes + alignment - 1) / alignment * alignment;
     data_.reset(static_cast<T*>(std::aligned_alloc(alignment, bytes)));
     if (!data_) throw std::bad_alloc();

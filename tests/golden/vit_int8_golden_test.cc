@@ -54,7 +54,7 @@ void check(const std::string& name, const TensorFile& weights, double least) {
     EXPECT_GE(worst, 0.98);
     const Descriptor x = head->aggregate({a, grid_height, grid_width, {}});
     const Descriptor y = head->aggregate({b, grid_height, grid_width, {}});
-    RecordProperty(name + "." + key, std::to_string(cosine(x, y)));
+    testing::Test::RecordProperty(name + "." + key, std::to_string(cosine(x, y)));
     EXPECT_GE(cosine(x, y), least);
   }
 }
