@@ -40,7 +40,7 @@ struct AttentionTask {
   std::int64_t out_stride;
   float* scratch;  ///< attention_scratch floats
 };
-constexpr int kMostQueryPanels = 8;
+constexpr int kMostQueryPanels = 4;
 
 /// The same with keys and values in integers, each token with its own scale.
 struct IntegerAttentionTask {

@@ -11,7 +11,7 @@ namespace {
 
 // Blocks that stay in the caches while they are used: a slice of a panel in the first, the weights
 // that meet it in the second.
-constexpr int kSlice = 256;                  // inputs, fp32; int8 takes all at once
+constexpr int kSlice = 384;                  // inputs, fp32; int8 takes all at once
 constexpr int kBlockOutputs = 128;           // fp32
 constexpr int kBlockBytes = 96 << 10;        // of weights, int8
 constexpr int kActivationBytes = 256 << 10;  // of activations, int8

@@ -14,7 +14,7 @@ namespace ria {
 
 namespace {
 
-constexpr int kMostPanels = 8;  // that meet the weights together, read from memory once for them
+constexpr int kMostPanels = 4;  // that meet the weights together, read from memory once for them
 
 /// The norm's scale and shift as part of the layer behind it: W (g n + b) + c = (W g) n + (W b +
 /// c).
