@@ -27,8 +27,6 @@ class RandomWeights {
   std::filesystem::path folder_;
 };
 
-void write_random_weights(const std::string& network, const std::filesystem::path& file);
-
 Pixels random_pixels(int height, int width);
 
 /// A transformer with all its blocks and its final norm, or resnet50 to layer3.

@@ -16,6 +16,7 @@
 #include <random>
 
 #include "networks.h"
+#include "random_vit.h"
 #include "ria/ria.h"
 #include "timing.h"
 #include "util/files.h"

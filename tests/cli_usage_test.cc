@@ -92,27 +92,12 @@ bool mentions(const std::string& text, const std::string& word) {
 // Every subcommand's flags; a new flag belongs here and in --help.
 TEST_F(CliTest, HelpMentionsEveryFlag) {
   const Args runtime = {"--weights", "--num_threads"};
-  const Args method = Args{"--method",
-                           "--d",
-                           "--projection",
-                           "--seed",
-                           "--normalize_patches",
-                           "--estimator",
-                           "--tau",
-                           "--eps",
-                           "--mapping",
-                           "--iterations",
-                           "--alpha",
-                           "--p",
-                           "--gem_sign",
-                           "--gem_eps",
-                           "--image_size",
-                           "--longest_side",
-                           "--native_size",
-                           "--resize",
-                           "--cut",
-                           "--precision"} +
-                      runtime;
+  const Args method =
+      Args{"--method",       "--d",           "--projection", "--seed",    "--normalize_patches",
+           "--estimator",    "--tau",         "--eps",        "--mapping", "--iterations",
+           "--alpha",        "--p",           "--gem_sign",   "--gem_eps", "--image_size",
+           "--longest_side", "--native_size", "--resize",     "--cut",     "--precision"} +
+      runtime;
   const Args street = {"--places",
                        "--spacing",
                        "--lateral_offset",

@@ -206,7 +206,7 @@ TEST_F(Downloads, WrongHashLeavesNothing) {
   });
   options_.sha256 = "0123456789";
   const std::string message = failure();
-  for (const std::string part : {server_->url("/file"), sha256_text(content_), options_.sha256}) {
+  for (const std::string& part : {server_->url("/file"), sha256_text(content_), options_.sha256}) {
     EXPECT_TRUE(contains(message, part)) << message;
   }
   EXPECT_TRUE(nothing_left());
