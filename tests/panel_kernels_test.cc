@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "nn/panel_linear.h"
 #include "ria/features.h"
 #include "util/aligned.h"
+#include "util/cpu.h"
 
 namespace ria {
 namespace {
@@ -117,6 +120,30 @@ TEST_P(PanelKernelsTest, EightBitLayersAreWithinTheirSteps) {
     // A step of an activation is range / 127, of a weight largest / 42; errors add like noise.
     EXPECT_LE((result - exact).norm(), 0.03 * (exact.array() - 0.25f).matrix().norm());
     EXPECT_GT((result - exact).norm(), 0);
+  }
+}
+
+TEST_P(PanelKernelsTest, BfloatLayersAreProductsOfRoundedNumbers) {
+  if (std::string(kernels_.name) == "avx512" && !cpu_has_bf16()) GTEST_SKIP() << "no AVX512_BF16";
+  const auto rounded = [](float value) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, 4);
+    bits = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000u;
+    std::memcpy(&value, &bits, 4);
+    return value;
+  };
+  for (const auto& [outputs, inputs, tokens] :
+       {std::array{5, 7, lanes_}, {64, 588, 2 * lanes_ + 1}, {130, 1301, 3}}) {
+    SCOPED_TRACE(testing::Message() << outputs << " x " << inputs << ", " << tokens << " tokens");
+    const Matrix weight = random_matrix(outputs, inputs, 0.05f, 1);
+    const Matrix x = random_matrix(inputs, tokens, 1, 2);
+    const PanelLinear layer(
+        kernels_, Precision::kBf16, source_of(weight, std::vector<float>(outputs, 0.5f)));
+    const MatrixD exact =
+        (weight.unaryExpr(rounded).cast<double>() * x.unaryExpr(rounded).cast<double>()).array() +
+        0.5;
+    const Matrix result = run(kernels_, layer, x, {}, false);
+    EXPECT_LE((result.cast<double>() - exact).cwiseAbs().maxCoeff(), 1e-5);
   }
 }
 

@@ -83,6 +83,19 @@ struct PanelKernels {
   /// softmax(q k^T) v
   void (*attention)(const AttentionTask& task);
 
+  /// Rounds rows to bfloat16, two channels a word: [channels / 2][lane], an odd last one with zero.
+  void (*round_bf16)(const float* x, int channels, std::uint32_t* pairs);
+  /// product() of words of two bfloat16 numbers, sums in float32; k counts words. CPUs without such
+  /// instructions unpack them.
+  void (*product_bf16)(const std::uint32_t* weights,
+                       std::int64_t stride,
+                       int groups,
+                       const std::uint32_t* x,
+                       int k,
+                       int tokens,
+                       float* y,
+                       const Finish& finish);
+
   /// Lists the channels that have a value beyond `limit` times its lane's root mean square; more
   /// than `room` of them are counted, not listed.
   int (*find_outliers)(const float* x, int channels, float limit, int* list, int room);

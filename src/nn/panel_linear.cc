@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 namespace ria {
@@ -20,6 +21,12 @@ constexpr float kOutlier = 8;  // root mean squares from which a channel is comp
 constexpr float kWeightOutlier =
     4;  // likewise: largest weight of an input, against the median input
 constexpr int kMostOutliers = 64;
+
+/// To nearest, ties to even.
+std::uint32_t rounded_to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+}
 
 int round_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
@@ -41,11 +48,22 @@ PanelLinear::PanelLinear(const PanelKernels& kernels,
       groups_((source.outputs + kernels.rows - 1) / kernels.rows),
       padded_inputs_(source.inputs),
       bias_(source.bias) {
-  const bool integers = precision == Precision::kInt8;
-  if (integers) padded_inputs_ = round_up(source.inputs, kernels.depth);
-  slice_ = integers ? padded_inputs_ : slice_length(inputs_, kSlice);
   bias_.resize(static_cast<std::size_t>(groups_) * kernels.rows);
-  integers ? pack_int8(source) : pack_float(source);
+  switch (precision) {
+    case Precision::kFp32:
+      slice_ = slice_length(inputs_, kSlice);
+      pack_float(source);
+      break;
+    case Precision::kBf16:
+      padded_inputs_ = (inputs_ + 1) / 2;
+      slice_ = slice_length(padded_inputs_, kSlice);
+      pack_bf16(source);
+      break;
+    case Precision::kInt8:
+      slice_ = padded_inputs_ = round_up(inputs_, kernels.depth);
+      pack_int8(source);
+      break;
+  }
 }
 
 /// Where the weights of a group of outputs start at the slice of an input: in the order they are
@@ -67,6 +85,24 @@ void PanelLinear::pack_float(const LinearSource& source) {
       source.read(row, values.data());
       for (int k = 0; k < inputs_; ++k) {
         weights_.data()[offset(row / rows, k) + k % slice_ * rows + row % rows] = values[k];
+      }
+    }
+  }
+}
+
+void PanelLinear::pack_bf16(const LinearSource& source) {
+  const int rows = kernels_->rows;
+  pairs_ = AlignedBuffer<std::uint32_t>(static_cast<std::size_t>(groups_) * rows * padded_inputs_);
+#pragma omp parallel
+  {
+    std::vector<float> values(2 * static_cast<std::size_t>(padded_inputs_));
+#pragma omp for schedule(static)
+    for (int row = 0; row < outputs_; ++row) {
+      source.read(row, values.data());
+      for (int k = 0; k < padded_inputs_; ++k) {
+        const std::uint32_t low = rounded_to_bf16(values[2 * k]);
+        const std::uint32_t high = rounded_to_bf16(values[2 * k + 1]);
+        pairs_.data()[offset(row / rows, k) + k % slice_ * rows + row % rows] = low | high << 16;
       }
     }
   }
@@ -169,8 +205,11 @@ std::int64_t PanelLinear::byte_of(int row, int k) const {
 }
 
 void PanelLinear::reserve(int panels, LinearScratch& scratch) const {
-  if (precision_ != Precision::kInt8) return;
   const std::size_t lanes = kernels_->lanes;
+  if (precision_ == Precision::kBf16) {
+    scratch.quantized.reserve(panels * lanes * padded_inputs_ * sizeof(std::uint32_t));
+  }
+  if (precision_ != Precision::kInt8) return;
   scratch.quantized.reserve(panels * lanes * padded_inputs_);
   scratch.sums.reserve(kBlockOutputs * lanes);
   scratch.lanes.reserve(panels * 3 * lanes);
@@ -186,34 +225,95 @@ void PanelLinear::run(Panels x,
                       bool gelu,
                       LinearScratch& scratch) const {
   const Finish finish{bias_.data(), accumulate, gelu};
-  if (precision_ == Precision::kInt8) {
-    run_int8(x, y, panels, last_tokens, finish, scratch);
-  } else {
-    run_float(x, y, panels, last_tokens, finish);
+  switch (precision_) {
+    case Precision::kFp32:
+      return run_float(x, y, panels, last_tokens, finish);
+    case Precision::kBf16:
+      return run_bf16(x, y, panels, last_tokens, finish, scratch);
+    case Precision::kInt8:
+      return run_int8(x, y, panels, last_tokens, finish, scratch);
   }
 }
 
-void PanelLinear::run_float(Panels x, Panels y, int panels, int last_tokens, Finish finish) const {
+/// Slice by slice of the inputs, block by block of the outputs, panel by panel.
+template <typename Multiply>
+void PanelLinear::run_slices(
+    Panels y, int panels, int last_tokens, Finish finish, Multiply multiply) const {
   const int rows = kernels_->rows, lanes = kernels_->lanes, block = kBlockOutputs / rows;
-  for (int k = 0; k < inputs_; k += slice_) {
-    const int length = std::min(slice_, inputs_ - k);
+  for (int k = 0; k < padded_inputs_; k += slice_) {
     for (int group = 0; group < groups_; group += block) {
       // The bias comes with the first slice, the activation with the last.
       const Finish part{k == 0 ? finish.bias + group * rows : nullptr,
                         finish.accumulate || k > 0,
-                        finish.gelu && k + slice_ >= inputs_};
+                        finish.gelu && k + slice_ >= padded_inputs_};
       for (int p = 0; p < panels; ++p) {
-        kernels_->product(weights_.data() + offset(group, k),
-                          static_cast<std::int64_t>(length) * rows,
-                          std::min(block, groups_ - group),
-                          x.data + p * x.stride + static_cast<std::int64_t>(k) * lanes,
-                          length,
-                          p + 1 == panels ? last_tokens : lanes,
-                          y.data + p * y.stride + static_cast<std::int64_t>(group) * rows * lanes,
-                          part);
+        multiply(group,
+                 std::min(block, groups_ - group),
+                 k,
+                 std::min(slice_, padded_inputs_ - k),
+                 p,
+                 p + 1 == panels ? last_tokens : lanes,
+                 y.data + p * y.stride + static_cast<std::int64_t>(group) * rows * lanes,
+                 part);
       }
     }
   }
+}
+
+void PanelLinear::run_float(Panels x, Panels y, int panels, int last_tokens, Finish finish) const {
+  run_slices(y,
+             panels,
+             last_tokens,
+             finish,
+             [&](int group,
+                 int groups,
+                 int k,
+                 int length,
+                 int p,
+                 int tokens,
+                 float* out,
+                 const Finish& part) {
+               kernels_->product(
+                   weights_.data() + offset(group, k),
+                   static_cast<std::int64_t>(length) * kernels_->rows,
+                   groups,
+                   x.data + p * x.stride + static_cast<std::int64_t>(k) * kernels_->lanes,
+                   length,
+                   tokens,
+                   out,
+                   part);
+             });
+}
+
+void PanelLinear::run_bf16(
+    Panels x, Panels y, int panels, int last_tokens, Finish finish, LinearScratch& scratch) const {
+  const std::int64_t stride = static_cast<std::int64_t>(padded_inputs_) * kernels_->lanes;
+  auto* words = reinterpret_cast<std::uint32_t*>(scratch.quantized.data());
+  for (int p = 0; p < panels; ++p) {
+    kernels_->round_bf16(x.data + p * x.stride, inputs_, words + p * stride);
+  }
+  run_slices(y,
+             panels,
+             last_tokens,
+             finish,
+             [&](int group,
+                 int groups,
+                 int k,
+                 int length,
+                 int p,
+                 int tokens,
+                 float* out,
+                 const Finish& part) {
+               kernels_->product_bf16(
+                   pairs_.data() + offset(group, k),
+                   static_cast<std::int64_t>(length) * kernels_->rows,
+                   groups,
+                   words + p * stride + static_cast<std::int64_t>(k) * kernels_->lanes,
+                   length,
+                   tokens,
+                   out,
+                   part);
+             });
 }
 
 /// Moves the outlying channels of these panels out of x into scratch.outlier_rows; says which.

@@ -38,7 +38,7 @@ struct Panels {
 class PanelLinear {
  public:
   PanelLinear() = default;
-  /// int8 packs 8-bit weights, each output with its own scale; anything else is float32.
+  /// int8 packs 8-bit weights, each output with its own scale; bf16 packs pairs of inputs.
   PanelLinear(const PanelKernels& kernels, Precision precision, const LinearSource& source);
 
   int outputs() const { return outputs_; }
@@ -59,10 +59,15 @@ class PanelLinear {
 
  private:
   void pack_float(const LinearSource& source);
+  void pack_bf16(const LinearSource& source);
   void pack_int8(const LinearSource& source);
   std::vector<char> outlying_inputs(const LinearSource& source) const;
   void pack_row(int row, const float* values);
+  template <typename Multiply>
+  void run_slices(Panels y, int panels, int last_tokens, Finish finish, Multiply multiply) const;
   void run_float(Panels x, Panels y, int panels, int last_tokens, Finish finish) const;
+  void run_bf16(
+      Panels x, Panels y, int panels, int last_tokens, Finish finish, LinearScratch& scratch) const;
   void run_int8(
       Panels x, Panels y, int panels, int last_tokens, Finish finish, LinearScratch& scratch) const;
   void multiply_int8(int group,
@@ -82,13 +87,14 @@ class PanelLinear {
   Precision precision_ = Precision::kFp32;
   int outputs_ = 0;
   int inputs_ = 0;
-  int groups_ = 0;                     ///< of kernels_->rows outputs
-  int padded_inputs_ = 0;              ///< int8: a multiple of kernels_->depth
-  int slice_ = 0;                      ///< inputs that are multiplied before the next are looked at
-  std::vector<float> bias_;            ///< padded to whole groups
-  AlignedBuffer<float> weights_;       ///< fp32
-  AlignedBuffer<std::uint8_t> bytes_;  ///< int8
-  std::vector<float> scales_;          ///< int8: of each output
+  int groups_ = 0;                ///< of kernels_->rows outputs
+  int padded_inputs_ = 0;         ///< int8: a multiple of kernels_->depth; bf16: words of two
+  int slice_ = 0;                 ///< inputs that are multiplied before the next are looked at
+  std::vector<float> bias_;       ///< padded to whole groups
+  AlignedBuffer<float> weights_;  ///< fp32
+  AlignedBuffer<std::uint32_t> pairs_;     ///< bf16
+  AlignedBuffer<std::uint8_t> bytes_;      ///< int8
+  std::vector<float> scales_;              ///< int8: of each output
   std::vector<std::int32_t> weight_sums_;  ///< int8: of each output's quantised weights
   std::vector<int> outlying_;              ///< int8: inputs whose weights stay float32
   std::vector<float> outlying_weights_;    ///< [outlying][output]
