@@ -20,6 +20,8 @@ struct LinearSource {
   std::vector<float> bias;                           ///< outputs
 };
 
+constexpr int kMostOutliers = 64;  ///< int8: inputs of a layer that are computed in float32
+
 /// Room a thread needs to run layers, enough for the largest.
 struct LinearScratch {
   AlignedBuffer<std::int8_t> quantized;
@@ -63,13 +65,21 @@ class PanelLinear {
   void pack_int8(const LinearSource& source);
   std::vector<char> outlying_inputs(const LinearSource& source) const;
   void pack_row(int row, const float* values);
-  template <typename Multiply>
-  void run_slices(Panels y, int panels, int last_tokens, Finish finish, Multiply multiply) const;
-  void run_float(Panels x, Panels y, int panels, int last_tokens, Finish finish) const;
-  void run_bf16(
-      Panels x, Panels y, int panels, int last_tokens, Finish finish, LinearScratch& scratch) const;
-  void run_int8(
-      Panels x, Panels y, int panels, int last_tokens, Finish finish, LinearScratch& scratch) const;
+  /// Where results go.
+  struct Outputs {
+    Panels y;
+    int panels;
+    int last_tokens;
+    Finish finish;
+  };
+  template <typename Word, typename Product>
+  void run_slices(Product product,
+                  const Word* weights,
+                  const Word* x,
+                  std::int64_t x_stride,
+                  const Outputs& outputs) const;
+  void run_bf16(Panels x, const Outputs& outputs, LinearScratch& scratch) const;
+  void run_int8(Panels x, const Outputs& outputs, LinearScratch& scratch) const;
   void multiply_int8(int group,
                      int groups,
                      int panel,
