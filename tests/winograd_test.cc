@@ -3,7 +3,6 @@
 #include "nn/winograd.h"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>

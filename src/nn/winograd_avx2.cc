@@ -16,10 +16,11 @@ typedef float Vf __attribute__((vector_size(4 * kWinogradBlock)));
 RIA_INLINE Vf load(const float* p) { return _mm256_loadu_ps(p); }
 RIA_INLINE void store(float* p, Vf v) { _mm256_storeu_ps(p, v); }
 
-/// One dimension of a transform: kOut results of kOut + 2 values, points 0, 1, -1, infinity.
+/// One dimension of a transform: kOut results of kOut + 2 values.
 template <int kOut>
 struct Dimension;
 
+/// Points 0, 1, -1, infinity.
 template <>
 struct Dimension<2> {
   static RIA_INLINE void input(const Vf (&d)[4], Vf (&b)[4]) {
