@@ -124,8 +124,22 @@ std::vector<ConvStep> small_network() {
           n.convolution(6, 6, 8, 1, 1, 5, true)};
 }
 
-TEST(ConvNet, EqualsTheDefinitionAtEveryTensor) {
-  const std::vector<ConvStep> steps = small_network();
+/// A basic and a bottleneck block with enough channels for what is faster with many.
+std::vector<ConvStep> wide_network() {
+  Network n(8);
+  return {n.convolution(0, 3, 64, 3, 2, -1, true),
+          n.convolution(1, 64, 64, 3, 1, -1, true),
+          n.convolution(2, 64, 64, 3, 1, 1, true),
+          n.convolution(3, 64, 72, 1, 1, -1, true),
+          n.convolution(4, 72, 80, 3, 1, -1, false),
+          pool(5, 2, 2, 0),
+          n.convolution(6, 80, 64, 3, 1, -1, true)};
+}
+
+class ConvNetworks : public testing::TestWithParam<std::vector<ConvStep> (*)()> {};
+
+TEST_P(ConvNetworks, EqualTheDefinitionAtEveryTensor) {
+  const std::vector<ConvStep> steps = GetParam()();
   const ConvNet net(steps, {1, 2, 3, 4, 5, 6, 7});
   for (const auto& [height, width] : {std::pair{33, 41}, {16, 16}, {9, 64}, {33, 41}}) {
     const Pixels pixels{height, width, Network(height).numbers(3u * height * width)};
@@ -162,8 +176,8 @@ TEST(ConvNet, EqualsTheDefinitionAtEveryTensor) {
   }
 }
 
-TEST(ConvNet, SameBitsForAnyNumberOfThreadsAndCallers) {
-  const ConvNet net(small_network(), {7});
+TEST_P(ConvNetworks, SameBitsForAnyNumberOfThreadsAndCallers) {
+  const ConvNet net(GetParam()(), {7});
   const Pixels pixels{97, 131, Network(1).numbers(3u * 97 * 131)};
   const std::vector<float> expected = net.run(pixels).front().hwc;
   {
@@ -176,6 +190,11 @@ TEST(ConvNet, SameBitsForAnyNumberOfThreadsAndCallers) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Widths,
+                         ConvNetworks,
+                         testing::Values(small_network, wide_network),
+                         [](const auto& info) { return info.index == 0 ? "Small" : "Wide"; });
 
 TEST(ConvNet, RefusesAPictureThatVanishes) {
   Network n(1);

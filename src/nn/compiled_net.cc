@@ -165,6 +165,10 @@ void CompiledNet::compile_convolution(int i, PackedWeights& weights) {
   // A residual is added in place: the result takes over its memory.
   const memory result =
       in_place ? tensors_[i + 1] = tensors_[step.residual] : add_tensor(i + 1, pd.dst_desc());
+  if (runs_in_winograd(i, input.get_desc(), result.get_desc())) {
+    compile_winograd(i, input, result, weights);
+    return;
+  }
   const memory bias(
       {{conv.out}, Type::f32, Tag::x}, cpu_engine(), const_cast<float*>(conv.bias.data()));
   add_task(i,

@@ -60,6 +60,11 @@ const Int8Weights& PackedWeights::int8(int step, const Convolution& conv) {
   return int8_[step] = quantize_weights(conv.weight, conv.out);
 }
 
+const WinogradWeights& PackedWeights::winograd(int step, const Convolution& conv) {
+  const std::lock_guard lock(mutex_);
+  return winograd_.try_emplace(step, conv).first->second;
+}
+
 void Arena::add(const memory& memory, int born, int dies) {
   tenants_.push_back({memory, born, dies});
 }
