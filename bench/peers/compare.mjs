@@ -121,7 +121,7 @@ function row(label, figures) {
   const over = peer => (ria && peer ? number(peer / ria, 3) : '-');
   const columns = [number(ria, 4), number(onnxruntime, 4), number(libtorch, 4), over(onnxruntime), over(libtorch),
     number(figures.difference, 2), number(figures.relative_difference, 2), number(figures.peers_relative_difference, 2)];
-  console.log(label.padEnd(18) + columns.map(column => column.padStart(13)).join(''));
+  console.log(label.padEnd(18) + columns.map(column => column.padStart(15)).join(''));
 }
 
 function summary(results, precision) {
@@ -141,7 +141,7 @@ const report = { load_before: os.loadavg()[0], networks: {} };
 console.log('milliseconds (best form of each), times ria is faster, largest difference of ria to ONNX Runtime fp32 as exported,');
 console.log('that as a share of the largest value, and the share by which ONNX Runtime and LibTorch differ');
 console.log(['network'.padEnd(18), ...['ria', 'ORT', 'LibTorch', 'over ORT', 'over LibTorch', 'difference', 'share', 'peers']
-  .map(title => title.padStart(13))].join(''));
+  .map(title => title.padStart(15))].join(''));
 for (const name of given.networks.split(',')) {
   if (name.startsWith('resnet50') && !given.resnet50) continue;
   const results = takeTurns(programsFor(name, knowsNetworks));
