@@ -15,7 +15,16 @@
 #include "util/cpu.h"
 
 namespace ria {
+
+extern const PanelKernels kWidePanelKernels;  // wide_panel_kernels.cc
+
 namespace {
+
+std::vector<const PanelKernels*> all_kernels() {
+  std::vector<const PanelKernels*> kernels = panel_kernels();
+  kernels.push_back(&kWidePanelKernels);
+  return kernels;
+}
 
 AlignedBuffer<float> random_buffer(std::size_t size, float scale, unsigned seed) {
   AlignedBuffer<float> buffer(size);
@@ -311,7 +320,7 @@ TEST_P(PanelKernelsTest, AttendsInIntegers) {
 
 INSTANTIATE_TEST_SUITE_P(Cpus,
                          PanelKernelsTest,
-                         testing::ValuesIn(panel_kernels()),
+                         testing::ValuesIn(all_kernels()),
                          [](const auto& info) { return std::string(info.param->name); });
 
 }  // namespace
