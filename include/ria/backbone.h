@@ -37,9 +37,9 @@ enum class PositionRule {
 /// Unset fields mean the backbone's own.
 struct BackboneOptions {
   std::string weights;  ///< weight file; empty: the one in the weight cache
-  /// Where a convolutional network is cut; empty: its own default. ResNet: stem, layer1 to layer4 or
-  /// one block (layer3.2); VGG: conv5_3 (before its ReLU), relu4_2, pool3 or a torchvision module
-  /// number (28).
+  /// Where a convolutional network is cut; empty: its own default. ResNet: stem, layer1 to layer4
+  /// or one block (layer3.2); VGG: conv5_3 (before its ReLU), relu4_2, pool3 or a torchvision
+  /// module number (28).
   std::string cut;
   Precision precision = Precision::kFp32;
   std::optional<int> layer;    ///< transformer: block the facet is taken from, 0 = first
