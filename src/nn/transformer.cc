@@ -16,35 +16,6 @@ namespace {
 
 constexpr int kMostPanels = 4;  // that meet the weights together, read from memory once for them
 
-/// The norm's scale and shift as part of the layer behind it: W (g n + b) + c = (W g) n + (W b +
-/// c).
-LinearSource behind_norm(LinearSource layer, const NormSource& norm) {
-  for (int row = 0; row < layer.outputs; ++row) {
-    std::vector<float> values(layer.inputs);
-    layer.read(row, values.data());
-    double shift = layer.bias[row];
-    for (int k = 0; k < layer.inputs; ++k) shift += static_cast<double>(values[k]) * norm.bias[k];
-    layer.bias[row] = static_cast<float>(shift);
-  }
-  layer.read = [read = std::move(layer.read), weight = norm.weight](int row, float* values) {
-    read(row, values);
-    for (std::size_t k = 0; k < weight.size(); ++k) values[k] *= weight[k];
-  };
-  return layer;
-}
-
-/// Each output times its factor.
-LinearSource scaled(LinearSource layer, const std::vector<float>& factors) {
-  if (factors.empty()) return layer;
-  for (int row = 0; row < layer.outputs; ++row) layer.bias[row] *= factors[row];
-  layer.read = [read = std::move(layer.read), factors, inputs = layer.inputs](int row,
-                                                                              float* values) {
-    read(row, values);
-    for (int k = 0; k < inputs; ++k) values[k] *= factors[row];
-  };
-  return layer;
-}
-
 /// Queries come out scaled for a softmax of powers of two.
 std::vector<float> query_factors(const TransformerShape& shape) {
   std::vector<float> factors(3 * static_cast<std::size_t>(shape.dim), 1.0f);

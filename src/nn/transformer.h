@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "nn/layer_source.h"
 #include "nn/panel_linear.h"
 #include "ria/features.h"
 
@@ -16,12 +17,6 @@ struct TransformerShape {
   int hidden = 0;      ///< of the feed-forward layer
   bool gated = false;  ///< SwiGLU instead of GELU
   float eps = 1e-6f;   ///< of the layer norms
-};
-
-/// Scale and shift of a layer norm.
-struct NormSource {
-  std::vector<float> weight;
-  std::vector<float> bias;
 };
 
 /// x += scale1 proj(attention(qkv(norm1 x))); x += scale2 down(act(up(norm2 x)))
