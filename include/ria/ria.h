@@ -13,6 +13,7 @@
 #include "ria/method.h"
 #include "ria/recognizer.h"
 #include "ria/report.h"
+#include "ria/rerank.h"
 #include "ria/simulate.h"
 #include "ria/store.h"
 #include "ria/verify.h"
