@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,22 @@ enum class GemSign {
 /// Generalised mean pooling.
 struct GemOptions {
   double p = 3;  ///< 1: mean; large: maximum
-  GemSign sign = GemSign::kClamp;
+  /// Unset: clamp; in a method of a transformer, whose features have signs, preserve.
+  std::optional<GemSign> sign;
   double gem_eps = 1e-6;          ///< floor of the clamped kind
   bool normalize_patches = true;  ///< L2-normalise each patch first
+
+  void validate() const;
+};
+
+/// Vector of locally aggregated descriptors.
+struct VladOptions {
+  int clusters = 0;        ///< of a vocabulary that is fitted; 0: the method's own, else 32
+  std::string vocabulary;  ///< file, name of a cached weight, or database: fitted on it; empty: the
+                           ///< method's own, else database
+  bool vlad_soft = false;  ///< every patch counts for every centre, as AnyLoc's soft mode
+  double soft_temperature = 1;  ///< of the soft weights' softmax
+  bool intra_normalize = true;  ///< L2 for each cluster
 
   void validate() const;
 };

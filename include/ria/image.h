@@ -62,6 +62,7 @@ struct Preprocessing {
   int min_side = 1;       ///< pixels; a resized side is never shorter than this
   int multiple = 1;       ///< centre crop both sides down to a multiple of this
 
+  bool operator==(const Preprocessing&) const = default;
   void validate() const;  ///< throws std::invalid_argument naming the field
 };
 

@@ -10,11 +10,13 @@
 
 namespace ria {
 
-/// What a re-ranker keeps of a picture: unit vectors on a grid, one a row.
-struct LocalFeatures {
-  Matrix vectors;       ///< N x d, N = grid_height * grid_width
-  int grid_height = 0;  ///< rows of the grid
-  int grid_width = 0;   ///< columns of the grid
+PackedLocalFeatures pack(const LocalFeatures& local);
+/// Throws std::invalid_argument if the sizes disagree.
+LocalFeatures unpack(const PackedLocalFeatures& packed);
+
+/// TODO
+struct PatchRerankOptions {
+  void validate() const {}
 };
 
 /// Compares two pictures by their local features. Implementations hold no mutable state: one serves

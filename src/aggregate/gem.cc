@@ -64,7 +64,7 @@ Vector gem_pool(const Matrix& patches, const GemOptions& options) {
     const float* row = patches.row(i).data();
     for (Eigen::Index j = 0; j < patches.cols(); ++j) {
       const double x = row[j] * scale[i];
-      switch (options.sign) {
+      switch (options.sign.value_or(GemSign::kClamp)) {
         case GemSign::kPreserve:
           sum[j] += power(x, options.p);
           break;

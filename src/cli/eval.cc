@@ -33,14 +33,14 @@ struct Eval {
         throw std::invalid_argument(
             fmt::format("--recall_values has {}, at least 1 was expected", k));
     }
-    for (const std::string& name : method.methods()) find_method(name);
+    const std::vector<std::string> methods = method.methods();
     const MethodOptions method_options = method.options();
     if (!json.empty() && json != "-") check_writable(json);
     const Dataset data = load();
     EvaluateOptions options;
     options.recall_values = recall_values;
     options.run = run_options("describing", method.num_threads());
-    const auto evaluations = evaluate(data, method.methods(), method_options, options);
+    const auto evaluations = evaluate(data, methods, method_options, options);
     report_failures(evaluations[0].failures, data.queries.size() + data.database.size());
     fmt::print("{}: {} queries, {} places\n", data.name, data.queries.size(), data.database.size());
     for (const Evaluation& e : evaluations) fmt::print("{}: {}\n", e.method, e.line());

@@ -79,7 +79,7 @@ class Comparison {
       out.patches_worst = std::min(out.patches_worst, one);
     }
     // A fitted projection has signs and an order of its own: one head for both.
-    const Recognizer& head_of_b = a_.projection().size() > 0 ? a_ : b_;
+    const Recognizer& head_of_b = a_.fitted().empty() ? b_ : a_;
     out.descriptor =
         cosine(a_.aggregator().aggregate(of_a), head_of_b.aggregator().aggregate(of_b));
     return out;
