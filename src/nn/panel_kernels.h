@@ -19,11 +19,13 @@ struct LaneScales {
   std::int32_t* sum;   ///< lanes: sum of q over the channels
 };
 
+enum class Activation { kNone, kGelu, kRelu };
+
 /// What is done with a sum before it is stored.
 struct Finish {
   const float* bias = nullptr;  ///< one value an output, or none
   bool accumulate = false;      ///< add to what is there
-  bool gelu = false;
+  Activation activation = Activation::kNone;
 };
 
 /// One head: some panels of queries against all keys. A block of keys meets all of the queries

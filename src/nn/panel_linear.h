@@ -53,7 +53,7 @@ class PanelLinear {
            int panels,
            int last_tokens,
            bool accumulate,
-           bool gelu,
+           Activation activation,
            LinearScratch& scratch) const;
 
   /// Makes room for run() on `panels` panels.

@@ -180,7 +180,7 @@ void PanelLinear::run_int8(Panels x, const Outputs& outputs, LinearScratch& scra
   for (int first = 0; first < panels; first += some) {
     for (int group = 0; group < groups_; group += block) {
       for (int p = first; p < std::min(panels, first + some); ++p) {
-        Finish part{finish.bias + group * rows, finish.accumulate, finish.gelu};
+        Finish part{finish.bias + group * rows, finish.accumulate, finish.activation};
         const int tokens = p + 1 == panels ? last_tokens : lanes;
         const int groups = std::min(block, groups_ - group);
         float* out = y.data + p * y.stride + static_cast<std::int64_t>(group) * rows * lanes;
@@ -193,8 +193,8 @@ void PanelLinear::run_int8(Panels x, const Outputs& outputs, LinearScratch& scra
               count,
               tokens,
               out,
-              {part.bias, part.accumulate, false});
-          part = {nullptr, true, finish.gelu};
+              {part.bias, part.accumulate});
+          part = {nullptr, true, finish.activation};
         }
         multiply_int8(group, groups, p, tokens, out, part, scratch);
       }

@@ -116,4 +116,11 @@ std::string infer_architecture(const TensorFile& file) {
   return "resnet";
 }
 
+std::string describe_architecture(const TensorFile& file) {
+  const std::string name = infer_architecture(file);
+  const Names vit = canonical_vit_names(file);
+  const bool adapted = !vit.empty() && vit_shape(file, vit).adapter > 0;
+  return adapted ? name + " with adapters" : name;
+}
+
 }  // namespace ria
