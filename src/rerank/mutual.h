@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Which local features of two pictures choose each other.
 #pragma once
 
 #include <utility>
@@ -8,8 +9,9 @@
 
 namespace ria {
 
-/// Rows of a and b that are each other's nearest by dot product: (row of a, row of b), by rising
-/// row of a. Of equally near rows the first counts.
+/// Pairs (row of a, row of b) of unit vectors that are each other's nearest: the largest dot
+/// product both ways, the lowest row of equals. Sorted by the row of a. Throws
+/// std::invalid_argument on rows of different widths.
 std::vector<std::pair<int, int>> mutual_neighbours(const Matrix& a, const Matrix& b);
 
 }  // namespace ria
