@@ -46,6 +46,9 @@ struct EvaluateOptions {
   RunOptions run;
 };
 
+/// Fills in what follows from the predictions: recall, intervals, precision and recall.
+void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evaluation& evaluation);
+
 /// Evaluates several methods on one dataset, sharing features where the backbone is the same.
 std::vector<Evaluation> evaluate(const Dataset& dataset,
                                  const std::vector<std::string>& methods,

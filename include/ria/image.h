@@ -84,6 +84,17 @@ Image resize_image(const Image& image, int height, int width, Resize kind);
 /// Resampled float planes; the "tensor" kinds only.
 Pixels resize_pixels(const Pixels& pixels, int height, int width, Resize kind);
 
+/// Row-major 3x3 matrix that maps points (x, y, 1) of a picture to points of another.
+using Homography = std::array<double, 9>;
+
+/// The homography that maps four points to four points.
+Homography homography_of(const std::array<std::array<double, 2>, 4>& from,
+                         const std::array<std::array<double, 2>, 4>& to);
+
+/// The picture as the homography moves it, at the same size, bilinear; what comes from outside is
+/// mirrored at the border.
+Image warp_image(const Image& image, const Homography& homography);
+
 /// Centre crop with torchvision's rounding (half to even); pads with zeros where the input is
 /// smaller.
 Pixels center_crop(const Pixels& pixels, int height, int width);

@@ -19,6 +19,7 @@
 #include "ria/simulate.h"
 #include "ria/statistics.h"
 #include "ria/store.h"
+#include "ria/study.h"
 #include "ria/verify.h"
 #include "ria/version.h"
 #include "ria/weights.h"

@@ -77,15 +77,6 @@ void search_all(const Recognizer& recognizer,
   if (!scores.empty()) e.open_set_threshold = open_set_threshold(scores);
 }
 
-/// What the predictions say, and how sure it is.
-void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evaluation& e) {
-  e.recall = recall_at(e.predictions, dataset.positives, recall_values);
-  for (const int k : recall_values) {
-    e.interval[k] = bootstrap_interval(hits_at(e.predictions, dataset.positives, k));
-  }
-  e.precision_recall = precision_recall(e.predictions, dataset.positives);
-}
-
 json evaluation_json(const Evaluation& e) {
   json recall = json::object();
   for (const auto& [k, percent] : e.recall) recall[std::to_string(k)] = percent;
@@ -127,6 +118,14 @@ std::map<int, double> recall_at(const std::vector<std::vector<Match>>& predictio
     recall[k] = hits.empty() ? 0.0 : 100.0 * static_cast<double>(count) / std::ssize(hits);
   }
   return recall;
+}
+
+void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evaluation& e) {
+  e.recall = recall_at(e.predictions, dataset.positives, recall_values);
+  for (const int k : recall_values) {
+    e.interval[k] = bootstrap_interval(hits_at(e.predictions, dataset.positives, k));
+  }
+  e.precision_recall = precision_recall(e.predictions, dataset.positives);
 }
 
 std::string Evaluation::line() const {
