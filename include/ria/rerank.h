@@ -18,6 +18,7 @@ LocalFeatures unpack(const PackedLocalFeatures& packed);
 struct PatchRerankOptions {
   void validate() const {}
 };
+std::unique_ptr<class Reranker> make_patch_reranker(int feature_dim, const PatchRerankOptions& options);
 
 /// Compares two pictures by their local features. Implementations hold no mutable state: one serves
 /// all threads.

@@ -22,4 +22,5 @@
 #include "ria/study.h"
 #include "ria/verify.h"
 #include "ria/version.h"
+#include "ria/vocabulary.h"
 #include "ria/weights.h"

@@ -230,7 +230,8 @@ MethodOptions MethodFlags::options() const {
     throw std::invalid_argument(
         fmt::format("--normalize_patches is '{}', true or false was expected", normalize_patches_));
   }
-  options.ria.normalize_patches = options.gem.normalize_patches = normalize_patches_ == "true";
+  options.ria.normalize_patches = options.gem.normalize_patches =
+      options.vlad.normalize_patches = normalize_patches_ == "true";
   for (const int side : image_size_) {
     if (side < 1)
       throw std::invalid_argument(fmt::format("--image_size is {}, at least 1 was expected", side));

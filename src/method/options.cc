@@ -39,6 +39,7 @@ json vlad_json(const MethodOptions& o) {
           {"vlad_soft", o.vlad.vlad_soft},
           {"soft_temperature", o.vlad.soft_temperature},
           {"intra_normalize", o.vlad.intra_normalize},
+          {"normalize_patches", o.vlad.normalize_patches},
           {"seed", o.ria.seed}};
 }
 
@@ -107,7 +108,7 @@ void take_head(json& object, MethodOptions& o) {
   take(object, "projection", o.ria.projection);
   take(object, "seed", o.ria.seed);
   take<bool>(object, "normalize_patches", [&](bool on) {
-    o.ria.normalize_patches = o.gem.normalize_patches = on;
+    o.ria.normalize_patches = o.gem.normalize_patches = o.vlad.normalize_patches = on;
   });
   take_name(object, "estimator", o.ria.estimator, parse_estimator);
   take(object, "tau", o.ria.tau);
