@@ -130,6 +130,7 @@ TEST_P(PanelKernelsTest, EightBitLayersAreWithinTheirSteps) {
     // A step of an activation is range / 127, of a weight largest / 42; errors add like noise.
     EXPECT_LE((result - exact).norm(), 0.03 * (exact.array() - 0.25f).matrix().norm());
     EXPECT_GT((result - exact).norm(), 0);
+    EXPECT_EQ(run(kernels_, layer, x, {}, Activation::kRelu), result.cwiseMax(0));
   }
 }
 
@@ -154,6 +155,7 @@ TEST_P(PanelKernelsTest, BfloatLayersAreProductsOfRoundedNumbers) {
         0.5;
     const Matrix result = run(kernels_, layer, x, {});
     EXPECT_LE((result.cast<double>() - exact).cwiseAbs().maxCoeff(), 1e-5);
+    EXPECT_EQ(run(kernels_, layer, x, {}, Activation::kRelu), result.cwiseMax(0));
   }
 }
 

@@ -112,6 +112,8 @@ void PanelLinear::reserve(int panels, LinearScratch& scratch) const {
   scratch.lanes.reserve(panels * 3 * lanes);
   scratch.outlier_rows.reserve(panels * 2 * kMostOutliers * lanes);
   scratch.outlier_weights.reserve(2 * kMostOutliers * bias_.size());
+  scratch.outliers.resize(std::max<std::size_t>(panels, scratch.outliers.size()));
+  scratch.outlier_list.reserve(2 * kMostOutliers);
 }
 
 /// Slice by slice of the inputs, block by block of the outputs, panel by panel.
