@@ -6,7 +6,6 @@
 #include <ostream>
 
 #include "cache_in.h"
-#include "pipeline/journal.h"
 #include "ria/ria.h"
 #include "temporary_folder.h"
 #include "util/files.h"
@@ -143,24 +142,6 @@ TEST_F(Pipeline, AnIndexOfOtherWeightsIsRefused) {
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("abc123"), std::string::npos);
   }
-}
-
-TEST_F(Pipeline, JournalDropsADamagedTail) {
-  {
-    Journal journal("test", 3);
-    journal.append({1, {10, 20}, {1, 2, 3}});
-    journal.append({2, {11, 21}, {4, 5, 6}});
-    journal.flush();
-  }
-  const fs::path file = cache_folder() / "unfinished" / "test.partial";
-  fs::resize_file(file, fs::file_size(file) - 5);
-  Journal journal("test", 3);
-  const auto records = journal.take(10);
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records[0].picture, 1);
-  EXPECT_EQ(records[0].values, (std::vector<float>{1, 2, 3}));
-  journal.remove();
-  EXPECT_FALSE(fs::exists(file));
 }
 
 TEST_F(Pipeline, ARunWithoutAWritableCacheStillEnds) {

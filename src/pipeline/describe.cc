@@ -39,14 +39,7 @@ std::string fingerprint(const std::vector<const Recognizer*>& recognizers,
                         header.weights_sha256,
                         sha256_bytes({bytes, projection.size() * sizeof(float)}));
   }
-  for (const fs::path& picture : pictures) {
-    std::error_code error;
-    const auto size = fs::file_size(picture, error);
-    const auto time = fs::last_write_time(picture, error).time_since_epoch().count();
-    text += fmt::format(
-        "\n{} {} {}", fs::absolute(picture, error).string(), error ? 0 : size, error ? 0 : time);
-  }
-  return sha256_text(text).substr(0, 32);
+  return run_fingerprint(std::move(text), pictures);
 }
 
 /// One run of describe_together().
@@ -62,7 +55,7 @@ class Run {
     for (std::size_t r = 0; r < recognizers.size(); ++r) {
       results_[r].descriptors = Matrix::Zero(total(), recognizers[r]->dim());
       results_[r].image_sizes.resize(pictures.size());
-      record_floats_ += recognizers[r]->dim();
+      record_floats_ += static_cast<std::size_t>(recognizers[r]->dim());
       for (const fs::path& picture : pictures) results_[r].names.push_back(name_of(picture));
     }
     finished_.assign(pictures.size(), false);
@@ -71,8 +64,8 @@ class Run {
   std::vector<Descriptions> describe() {
     const Clock::time_point start = Clock::now();
     if (options_.resume) {
-      journal_.emplace(fingerprint(recognizers_, pictures_), record_floats_);
-      for (const Journal::Record& record : journal_->take(total())) restore(record);
+      journal_.emplace(fingerprint(recognizers_, pictures_));
+      journal_->take(total(), [this](const Journal::Record& record) { restore(record); });
     }
     run_all();
     if (options_.stop.stop_requested() && done_ < total()) {
@@ -114,6 +107,7 @@ class Run {
   }
 
   void restore(const Journal::Record& record) {
+    if (record.values.size() != record_floats_) return;
     const float* values = record.values.data();
     for (std::size_t r = 0; r < results_.size(); ++r) {
       Matrix& descriptors = results_[r].descriptors;
@@ -191,7 +185,7 @@ class Run {
   const std::vector<fs::path>& pictures_;
   const RunOptions& options_;
   std::vector<Descriptions> results_;
-  int record_floats_ = 0;
+  std::size_t record_floats_ = 0;
   std::optional<Journal> journal_;
   std::vector<char> finished_;  // not vector<bool>: threads read it side by side
   std::mutex mutex_;
