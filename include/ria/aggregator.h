@@ -53,6 +53,21 @@ struct GemOptions {
   void validate() const;
 };
 
+/// Vector of locally aggregated descriptors (VLAD) over a vocabulary, as AnyLoc computes it: the
+/// residuals of the patches to their centres. The descriptor has clusters x dim values.
+struct VladOptions {
+  int clusters = 32;       ///< centres of a vocabulary that is fitted; a given one has its own
+  std::string vocabulary;  ///< file or name of a cached weight; empty: fitted on the database
+  std::uint32_t vocabulary_seed = 42;  ///< of the fitting
+  bool vlad_soft = false;  ///< softmax of the cosines instead of the nearest centre. As published,
+                           ///< block k sums w_qk (x_q - c) over ALL centres c, not only c_k
+  double soft_temperature = 1;    ///< the cosines are multiplied by it before the softmax
+  bool intra_normalize = true;    ///< L2-normalise the residuals of each centre
+  bool normalize_patches = true;  ///< L2-normalise each patch first
+
+  void validate() const;
+};
+
 /// PatchFeatures -> Descriptor. Implementations hold no mutable state: one serves all threads.
 class Aggregator {
  public:
@@ -110,5 +125,10 @@ Vector gem_pool(const Matrix& patches, const GemOptions& options);
 
 /// The mean patch.
 std::unique_ptr<Aggregator> make_mean(int feature_dim, bool normalize_patches = true);
+
+/// VLAD over these centres (K x D, as k-means leaves them: not at length one). A patch belongs to
+/// the centre of the largest cosine; a centre without patches leaves its part of the descriptor
+/// zero.
+std::unique_ptr<Aggregator> make_vlad(const Matrix& centres, const VladOptions& options = {});
 
 }  // namespace ria
