@@ -18,4 +18,5 @@
 #include "ria/store.h"
 #include "ria/verify.h"
 #include "ria/version.h"
+#include "ria/vocabulary.h"
 #include "ria/weights.h"

@@ -15,6 +15,7 @@ void add_eval(CLI::App& program);
 void add_methods(CLI::App& program);
 void add_weights(CLI::App& program);
 void add_weights_verify(CLI::App& weights);
+void add_vocabulary(CLI::App& program);
 void add_simulate(CLI::App& program);
 void add_demo(CLI::App& program);
 

@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
                          add_eval,
                          add_methods,
                          add_weights,
+                         add_vocabulary,
                          add_simulate,
                          add_demo}) {
     add(program);
