@@ -79,7 +79,7 @@ TEST_F(CliVocabularyTest, WrongInputIsRefused) {
   };
   refused(1, Args{"vocabulary", "build", "nowhere", "--out", "v.safetensors"} + kFast, {"nowhere"});
   refused(2, clusters("0"), {"clusters is 0"});
-  refused(2, clusters("1000000"), {"clusters is 1000000"});
+  refused(2, clusters("1000001"), {"clusters is 1000001"});
   refused(2, clusters("20000"), {"clusters is 20000", "number of patches"});
   refused(2, to("v.safetensors", {"--method", "telepathy"}), {"telepathy"});
   refused(2, with({"--max_iterations", "0"}), {"max_iterations is 0"});
