@@ -15,12 +15,6 @@ PackedLocalFeatures pack(const LocalFeatures& local);
 /// Throws std::invalid_argument if the sizes disagree.
 LocalFeatures unpack(const PackedLocalFeatures& packed);
 
-/// TODO
-struct PatchRerankOptions {
-  void validate() const {}
-};
-std::unique_ptr<class Reranker> make_patch_reranker(int feature_dim, const PatchRerankOptions& options);
-
 /// Compares two pictures by their local features. Implementations hold no mutable state: one serves
 /// all threads.
 class Reranker {

@@ -70,6 +70,11 @@ json behind_head_json(const MethodOptions& o) {
   if (o.rerank == "none" || o.rerank.empty()) return object;
   object["rerank"] = o.rerank;
   object["rerank_depth"] = o.rerank_depth;
+  if (o.rerank != "patches") return object;
+  object["rerank_d"] = o.patches.d;
+  object["rerank_tolerance"] = o.patches.tolerance;
+  object["rerank_cosine_weight"] = o.patches.cosine_weight;
+  object["rerank_seed"] = o.patches.seed;
   return object;
 }
 
@@ -144,6 +149,10 @@ void take_rest(json& object, MethodOptions& o) {
   take(object, "fit_folder", o.fit_folder);
   take(object, "rerank", o.rerank);
   take(object, "rerank_depth", o.rerank_depth);
+  take(object, "rerank_d", o.patches.d);
+  take(object, "rerank_tolerance", o.patches.tolerance);
+  take(object, "rerank_cosine_weight", o.patches.cosine_weight);
+  take(object, "rerank_seed", o.patches.seed);
   take(object, "longest_side", o.longest_side);
   take(object, "shortest_side", o.shortest_side);
   take<std::array<int, 2>>(object, "image_size", [&](const auto& size) {
