@@ -58,10 +58,14 @@ class ConvBackbone final : public Backbone {
   double flops(int height, int width) const override { return net_.flops(height, width); }
 
   PatchFeatures extract(const Pixels& pixels) const override {
-    const FeatureMap map = std::move(net_.run(pixels).front());
-    const Eigen::Index patches = static_cast<Eigen::Index>(map.height) * map.width;
-    return {
-        Eigen::Map<const Matrix>(map.hwc.data(), patches, map.channels), map.height, map.width, {}};
+    PatchFeatures features;
+    net_.run(pixels, [&](int height, int width, int channels) {
+      features.grid_height = height;
+      features.grid_width = width;
+      features.patches.resize(static_cast<Eigen::Index>(height) * width, channels);
+      return features.patches.data();
+    });
+    return features;
   }
 
  private:

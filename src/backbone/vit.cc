@@ -261,17 +261,42 @@ void Vit::read_patches(const Pixels& pixels, int first, int count, int lanes, fl
   }
 }
 
-Matrix Vit::tokens(const Pixels& pixels) const {
+void Vit::check_size(const Pixels& pixels) const {
   if (pixels.height < shape_.patch || pixels.width < shape_.patch) {
     throw std::invalid_argument(fmt::format("picture of {}x{} pixels is smaller than a patch of {}",
                                             pixels.height,
                                             pixels.width,
                                             shape_.patch));
   }
+}
+
+void Vit::run(const Pixels& pixels, const Transformer::RowOf& row_of) const {
   const auto read = [&](int first, int count, int lanes, float* panel) {
     read_patches(pixels, first, count, lanes, panel);
   };
-  return transformer_->run(read, *start(grid(pixels.height), grid(pixels.width)));
+  transformer_->run(read, *start(grid(pixels.height), grid(pixels.width)), row_of);
+}
+
+Matrix Vit::tokens(const Pixels& pixels) const {
+  check_size(pixels);
+  Matrix out(leading_.rows() + grid(pixels.height) * grid(pixels.width), dim());
+  run(pixels, [&](int token) { return out.row(token).data(); });
+  return out;
+}
+
+PatchFeatures Vit::features(const Pixels& pixels) const {
+  check_size(pixels);
+  PatchFeatures features;
+  features.grid_height = grid(pixels.height);
+  features.grid_width = grid(pixels.width);
+  features.patches.resize(features.grid_height * features.grid_width, dim());
+  features.class_token.resize(dim());
+  run(pixels, [&](int token) {
+    if (token == 0) return features.class_token.data();
+    const auto patch = token - leading_.rows();
+    return patch < 0 ? nullptr : features.patches.row(patch).data();
+  });
+  return features;
 }
 
 namespace {
@@ -295,15 +320,7 @@ class VitBackbone final : public Backbone {
     return result;
   }
 
-  PatchFeatures extract(const Pixels& pixels) const override {
-    const Matrix tokens = vit_->tokens(pixels);
-    PatchFeatures features;
-    features.grid_height = vit_->grid(pixels.height);
-    features.grid_width = vit_->grid(pixels.width);
-    features.patches = tokens.bottomRows(features.grid_height * features.grid_width);
-    features.class_token = tokens.row(0);
-    return features;
-  }
+  PatchFeatures extract(const Pixels& pixels) const override { return vit_->features(pixels); }
 
   double flops(int height, int width) const override {
     return vit_->flops(1 + vit_->shape().registers + vit_->grid(height) * vit_->grid(width));

@@ -117,7 +117,7 @@ struct Transformer::Impl {
   void attend(TransformerArena& arena) const;
   void add_attended(Work work, const Block& block) const;
   void finish_block(Work work, const Block& block) const;
-  void write_out(Work work, Matrix& out) const;
+  void write_out(Work work, const RowOf& row_of) const;
 };
 
 std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int threads) const {
@@ -324,7 +324,8 @@ void Transformer::Impl::finish_block(Work work, const Block& block) const {
   if (block.adapter2) work.run(block.adapter2->out, adapted, x, true);
 }
 
-void Transformer::Impl::write_out(Work work, Matrix& out) const {
+void Transformer::Impl::write_out(Work work, const RowOf& row_of) const {
+  const int channels = has_facet ? facet.outputs() : shape.dim;
   Panels from = work.at(work.arena.x, width(shape.dim));
   if (has_facet || !final_norm.weight.empty()) {
     normalize(work);
@@ -340,8 +341,9 @@ void Transformer::Impl::write_out(Work work, Matrix& out) const {
     const int count = std::min(kernels->lanes, work.arena.tokens - first);
     const float* panel = from.data + p * from.stride;
     for (int t = 0; t < count; ++t) {
-      float* row = out.row(first + t).data();
-      for (Eigen::Index c = 0; c < out.cols(); ++c) row[c] = panel[c * kernels->lanes + t];
+      float* row = row_of(first + t);
+      if (row == nullptr) continue;
+      for (int c = 0; c < channels; ++c) row[c] = panel[c * kernels->lanes + t];
       for (std::size_t c = 0; c < final_norm.weight.size(); ++c) {
         row[c] = row[c] * final_norm.weight[c] + final_norm.bias[c];
       }
@@ -411,10 +413,17 @@ std::unique_ptr<Transformer> Transformer::with_facet(const NormSource& norm,
 }
 
 Matrix Transformer::run(const ReadPatches& patches, const Matrix& positions) const {
+  Matrix out(positions.rows(), output_dim());
+  run(patches, positions, [&](int token) { return out.row(token).data(); });
+  return out;
+}
+
+void Transformer::run(const ReadPatches& patches,
+                      const Matrix& positions,
+                      const RowOf& row_of) const {
   const Impl& net = *impl_;
   const int tokens = static_cast<int>(positions.rows()), lanes = net.kernels->lanes;
   std::unique_ptr<TransformerArena> arena = net.take(tokens, omp_get_max_threads());
-  Matrix out(tokens, output_dim());
   net.each_group(*arena, [&](Impl::Work work) {
     for (int p = work.first; p < work.first + work.count; ++p) {
       float* panel = arena->x.data() + p * net.width(net.shape.dim);
@@ -427,7 +436,7 @@ Matrix Transformer::run(const ReadPatches& patches, const Matrix& positions) con
     }
     net.embed(work, patches);
     if (!net.body->blocks.empty()) net.start_block(work, net.body->blocks[0]);
-    if (net.body->blocks.empty()) net.write_out(work, out);
+    if (net.body->blocks.empty()) net.write_out(work, row_of);
   });
   for (std::size_t b = 0; b < net.body->blocks.size(); ++b) {
     net.attend(*arena);
@@ -436,12 +445,11 @@ Matrix Transformer::run(const ReadPatches& patches, const Matrix& positions) con
       if (b + 1 < net.body->blocks.size()) {
         net.start_block(work, net.body->blocks[b + 1]);
       } else {
-        net.write_out(work, out);
+        net.write_out(work, row_of);
       }
     });
   }
   net.give_back(std::move(arena));
-  return out;
 }
 
 int Transformer::output_dim() const {

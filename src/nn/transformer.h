@@ -56,6 +56,10 @@ class Transformer {
   /// to `positions` (tokens x dim), through all blocks. May be called from many threads at once.
   using ReadPatches = std::function<void(int first, int count, int lanes, float* panel)>;
   Matrix run(const ReadPatches& patches, const Matrix& positions) const;
+  /// The same into memory of the caller's: output_dim() values of each token go where `row_of`
+  /// says, nowhere if that is nullptr. It is called from many threads.
+  using RowOf = std::function<float*(int token)>;
+  void run(const ReadPatches& patches, const Matrix& positions, const RowOf& row_of) const;
 
   int output_dim() const;
   /// Multiply-adds, counted twice, of one run().
