@@ -7,7 +7,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "nn/panel_kernels.h"
 #include "util/aligned.h"
 
 namespace ria {
@@ -60,7 +59,7 @@ void fold_rows(const Best& best, int count, int width, std::int32_t* nearest) {
 
 }  // namespace
 
-NearestRows nearest_rows(const Matrix& a, const Matrix& b) {
+NearestRows nearest_rows(const Matrix& a, const Matrix& b, const PanelKernels& kernels) {
   if (a.cols() != b.cols()) {
     throw std::invalid_argument(
         fmt::format("rows of {} and of {} values cannot be compared", a.cols(), b.cols()));
@@ -70,7 +69,6 @@ NearestRows nearest_rows(const Matrix& a, const Matrix& b) {
   NearestRows nearest{std::vector<std::int32_t>(rows, -1), std::vector<std::int32_t>(columns, -1)};
   if (rows == 0 || columns == 0) return nearest;
 
-  const PanelKernels& kernels = *panel_kernels().front();
   const AlignedBuffer<float> panels = to_panels(b, kernels.lanes);
   const int padded = (columns + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
   const int blocks = (rows + kBlock - 1) / kBlock;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "nn/panel_kernels.h"
 #include "ria/features.h"
 
 namespace ria {
@@ -16,7 +17,10 @@ struct NearestRows {
 };
 
 /// The row with the largest product, the first of equals; -1 where there is none, or only NaN. The
-/// products are not kept. The same bits for any number of threads.
-NearestRows nearest_rows(const Matrix& a, const Matrix& b);
+/// products are not kept. The same result for any number of threads. Throws std::invalid_argument
+/// on rows of different widths.
+NearestRows nearest_rows(const Matrix& a,
+                         const Matrix& b,
+                         const PanelKernels& kernels = *panel_kernels().front());
 
 }  // namespace ria
