@@ -47,7 +47,8 @@ std::uint64_t parse_bytes(const std::string& flag, const std::string& text) {
 /// A line now and then: k-means does not know how many iterations it will take.
 std::function<void(int, double)> iteration_lines() {
   using Clock = std::chrono::steady_clock;
-  return [last = Clock::now()](int iterations, double moved) mutable {
+  return [last = Clock::time_point()](int iterations, double moved) mutable {
+    if (iterations == 1) last = Clock::now();
     if (Clock::now() - last < std::chrono::seconds(10)) return;
     last = Clock::now();
     fmt::print(stderr, "clustering iteration {}, the centres moved {:.6f}\n", iterations, moved);
