@@ -99,12 +99,10 @@ class MixVpr final : public Aggregator {
         weights_.kernels->normalize(
             x.data + p * x.stride, positions, kNormEps, normed.data + p * normed.stride);
       }
-      mixer.first.run(normed, hidden, panels, last, false, false, none);
-      Eigen::Map<Eigen::ArrayXf> values(hidden.data, panels * hidden.stride);
-      values = values.max(0.0f);
+      mixer.first.run(normed, hidden, panels, last, false, Activation::kRelu, none);
       const bool ends = &mixer == &weights_.mixers.back();
-      if (ends) weights_.rows.run(x, rows, panels, last, false, false, none);
-      mixer.second.run(hidden, ends ? rows : x, panels, last, true, false, none);
+      if (ends) weights_.rows.run(x, rows, panels, last, false, Activation::kNone, none);
+      mixer.second.run(hidden, ends ? rows : x, panels, last, true, Activation::kNone, none);
     }
     for (int c = 0; c < channels; ++c) {
       const float* lane = rows.data + c / lanes * rows.stride + c % lanes;

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "aggregate/ria_ft.h"
+
 namespace ria {
 
 namespace {
@@ -80,8 +82,8 @@ class RandomTensors {
     add(name + ".running_var", {dim}, 0.05f, 1);
   }
 
-  TensorFile file(const std::string& name) && {
-    return {"random " + name, WeightFormat::safetensors, std::move(tensors_)};
+  TensorFile file(const std::string& name, Metadata metadata = {}) && {
+    return {"random " + name, WeightFormat::safetensors, std::move(tensors_), std::move(metadata)};
   }
 
  private:
@@ -256,6 +258,16 @@ void add_head(RandomTensors& to, const Method& method) {
   if (method.aggregator == "ria_ft") add_ria_ft(to);
 }
 
+Metadata metadata_of(const Method& method) {
+  if (method.aggregator != "ria_ft") return {};
+  RiaFtSettings settings;
+  settings.backbone.layer = 23;
+  settings.backbone.facet = Facet::kToken;
+  settings.backbone.final_norm = true;
+  settings.image_size = 322;
+  return ria_ft_metadata(settings);
+}
+
 }  // namespace
 
 TensorFile random_backbone(const std::string& backbone) {
@@ -270,7 +282,7 @@ TensorFile random_weights(const Method& method) {
     add_backbone(tensors, method.backbone, method.weights.starts_with("selavpr"));
   }
   add_head(tensors, method);
-  return std::move(tensors).file(method.name);
+  return std::move(tensors).file(method.name, metadata_of(method));
 }
 
 }  // namespace ria

@@ -234,8 +234,6 @@ void add_trained_together(std::vector<Method>& rows) {
   add_with_swap(rows, sela("selavpr", "dinov2-vitl14", "selavpr-msls"), "selavpr-ria");
   add_with_swap(rows, sela("selavpr-pitts30k", "dinov2-vitl14", "selavpr-pitts30k"), "");
   add_with_swap(rows, sela("selavpr-reg4", "dinov2-vitl14-reg", "selavpr-reg4-msls"), "");
-  MethodOptions tuned = exact_size(322, 322, "pil_bilinear");
-  tuned.backbone.final_norm = true;
   rows.push_back({"ria-ft",
                   "dinov2-vitl14",
                   "ria_ft",
@@ -243,7 +241,7 @@ void add_trained_together(std::vector<Method>& rows) {
                   kRia,
                   "ria-ft",
                   2080,
-                  tuned});
+                  {}});  // its file says what it reads
 }
 
 void add_anyloc(std::vector<Method>& rows) {

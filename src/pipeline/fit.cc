@@ -96,7 +96,8 @@ void Recognizer::fit_vocabulary(const std::vector<fs::path>& pictures, const Run
     options.run = run;
     fitted_[kCentres] =
         build_vocabulary(
-        *backbone_, preprocessing_, options_.vlad.normalize_patches, pictures, options).centres;
+            *backbone_, preprocessing_, options_.vlad.normalize_patches, pictures, options)
+            .centres;
   }
   if (method_->aggregator == "netvlad") {
     constexpr std::size_t kPictures = 50;

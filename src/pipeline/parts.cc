@@ -7,6 +7,7 @@
 
 #include "aggregate/heads.h"
 #include "aggregate/netvlad.h"
+#include "aggregate/ria_ft.h"
 #include "rerank/selavpr.h"
 #include "ria/vocabulary.h"
 #include "ria/weights.h"
@@ -65,6 +66,16 @@ std::string weights_file(const Method& method, const MethodOptions& options) {
   if (!options.backbone.weights.empty()) return options.backbone.weights;
   if (method.weights.empty() || method.weights == default_weights(method.backbone)) return "";
   return cached_weights(method.weights).string();
+}
+
+void adopt_settings(const Method& method, const TensorFile* weights, MethodOptions& options) {
+  if (method.aggregator != "ria_ft" || weights == nullptr) return;
+  const RiaFtSettings settings = read_ria_ft_settings(*weights);
+  BackboneOptions& backbone = options.backbone;
+  if (!backbone.layer) backbone.layer = settings.backbone.layer;
+  if (!backbone.facet) backbone.facet = settings.backbone.facet;
+  backbone.final_norm = backbone.final_norm || settings.backbone.final_norm;
+  if (!options.sized()) options.image_height = options.image_width = settings.image_size;
 }
 
 Fitted read_fitted(const Method& method, int feature_dim, MethodOptions& options) {

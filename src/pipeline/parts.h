@@ -28,6 +28,9 @@ bool wants_pca_projection(const MethodOptions& options);
 /// and the backbone finds its. Throws std::runtime_error saying how to add it if it is missing.
 std::string weights_file(const Method& method, const MethodOptions& options);
 
+/// Options that the method's file itself states, where the caller left them open.
+void adopt_settings(const Method& method, const TensorFile* weights, MethodOptions& options);
+
 /// Reads what the options name a file for: a projection, a vocabulary. The options then say that it
 /// was read instead of where from: the place is nobody else's.
 Fitted read_fitted(const Method& method, int feature_dim, MethodOptions& options);

@@ -54,8 +54,10 @@ Recognizer::Recognizer(const Method& method, const MethodOptions& options)
 
 Recognizer::Recognizer(const std::string& method, const MethodOptions& options)
     : Recognizer(*choose_method(method, options).method, choose_method(method, options).options) {
+  const auto weights = open_weights(*method_, options_);
+  adopt_settings(*method_, weights.get(), options_);
   backbone_ = backbone_of(*method_, options_);
-  make_parts(open_weights(*method_, options_).get());
+  make_parts(weights.get());
   fold();
 }
 
@@ -173,10 +175,12 @@ Index Recognizer::index(const std::vector<fs::path>& pictures, const RunOptions&
 
 std::unique_ptr<Recognizer> RecognizerMaker::share(const MethodChoice& choice) {
   std::unique_ptr<Recognizer> made(new Recognizer(*choice.method, choice.options));
+  const auto weights = open_weights(*made->method_, made->options_);
+  adopt_settings(*made->method_, weights.get(), made->options_);
   std::shared_ptr<Backbone>& backbone = backbones_[backbone_key(*made->method_, made->options_)];
   if (!backbone) backbone = backbone_of(*made->method_, made->options_);
   made->backbone_ = backbone;
-  made->make_parts(open_weights(*made->method_, made->options_).get());
+  made->make_parts(weights.get());
   return made;
 }
 
@@ -188,7 +192,7 @@ std::unique_ptr<Recognizer> RecognizerMaker::from_tensors(const MethodChoice& ch
       made->method_->backbone == "rootsift"
           ? make_backbone("rootsift")
           : make_backbone({made->method_->backbone, weights, ""}, made->options_.backbone);
-  made->options_.vlad.vocabulary.clear();
+  made->options_.vlad.vocabulary = "database";
   made->fitted_ = std::move(fitted);
   made->make_parts(&weights);
   return made;
