@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
                          add_index,
                          add_query,
                          add_eval,
+                         add_datasets,
                          add_methods,
                          add_weights,
                          add_vocabulary,
