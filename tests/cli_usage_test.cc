@@ -125,6 +125,10 @@ TEST_F(CliTest, HelpMentionsEveryFlag) {
                            "--fit_folder",
                            "--rerank",
                            "--rerank_depth",
+                           "--rerank_d",
+                           "--rerank_seed",
+                           "--rerank_tolerance",
+                           "--rerank_cosine_weight",
                            "--intra_normalize"} +
                       runtime;
   const Args street = {"--places",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The whole chain on small rendered pictures, mostly with the backbone that needs no weights.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -142,6 +143,52 @@ TEST_F(Pipeline, AnIndexOfOtherWeightsIsRefused) {
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("abc123"), std::string::npos);
   }
+}
+
+/// The whole way through a file: what was fitted and kept goes with the index.
+TEST_F(Pipeline, WhatIsBehindTheDescriptorIsKeptWithTheIndex) {
+  const int count = static_cast<int>(pictures_.size());
+  for (const std::string& method :
+       {std::string("rootsift-ria:d=16,center=true"),
+        fmt::format("rootsift-mean:pca={},whiten=true", count - 1),
+        std::string("rootsift-gem:rerank=patches,rerank_depth=3"),
+        std::string("rootsift-vlad:clusters=4"),
+        std::string("rootsift-netvlad:clusters=4,center=true,rerank=patches")}) {
+    SCOPED_TRACE(method);
+    Recognizer recognizer(method);
+    const Index index = recognizer.index(pictures_);
+    EXPECT_EQ(index.header().dim, recognizer.dim());
+    EXPECT_EQ(index.locals().empty(), recognizer.reranker() == nullptr);
+    index.save(folder_ / "places.ria");
+    const Index loaded = Index::load(folder_ / "places.ria");
+    EXPECT_EQ(loaded.fitted(), index.fitted());
+    const Recognizer again(loaded);
+    const Descriptions queries = again.describe(pictures_);
+    EXPECT_EQ(queries.descriptors, recognizer.describe(pictures_).descriptors);
+    const auto answers = again.search(loaded, queries, 2);
+    ASSERT_EQ(static_cast<int>(answers.size()), count);
+    for (int q = 0; q < count; ++q) EXPECT_EQ(answers[q][0].place, q);
+    EXPECT_EQ(answers[0].size(), 2u);
+  }
+}
+
+TEST_F(Pipeline, FeaturesFromTheCacheGiveTheSameDescriptors) {
+  RunOptions cached;
+  cached.feature_cache = folder_ / "features";
+  const Recognizer ria("rootsift-ria:d=16");
+  const Matrix first = ria.describe(pictures_, cached).descriptors;
+  EXPECT_FALSE(fs::is_empty(folder_ / "features"));
+  EXPECT_EQ(ria.describe(pictures_, cached).descriptors, first);
+  // Half precision, no more: the descriptors are nearly those of the whole way.
+  const Matrix exact = ria.describe(pictures_).descriptors;
+  EXPECT_GT((exact.array() * first.array()).rowwise().sum().minCoeff(), 0.9999);
+  // Another size of picture is another feature; a damaged file is made again.
+  const Recognizer smaller("rootsift-ria:d=16,longest_side=120");
+  EXPECT_NE(smaller.describe(pictures_, cached).descriptors, first);
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "features")) {
+    if (entry.is_regular_file()) fs::resize_file(entry.path(), 20);
+  }
+  EXPECT_EQ(ria.describe(pictures_, cached).descriptors, first);
 }
 
 TEST_F(Pipeline, ARunWithoutAWritableCacheStillEnds) {

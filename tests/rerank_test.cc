@@ -147,7 +147,7 @@ class PatchRerankerTest : public testing::Test {
 TEST_F(PatchRerankerTest, KeepsUnitVectorsOnTheGrid) {
   const LocalFeatures kept = reranker_->extract(view_);
   EXPECT_EQ(kept.vectors.rows(), 18 * 30);
-  EXPECT_EQ(kept.vectors.cols(), PatchRerankOptions{}.d);
+  EXPECT_EQ(kept.vectors.cols(), PatchRerankOptions{}.rerank_d);
   EXPECT_EQ(kept.grid_height, 18);
   EXPECT_EQ(kept.grid_width, 30);
   EXPECT_LT((kept.vectors.rowwise().norm().array() - 1).abs().maxCoeff(), 1e-5f);
@@ -251,12 +251,12 @@ TEST(PatchRerankOrder, IsByPatchesMovedALittleByTheCosine) {
     return list;
   };
   PatchRerankOptions options;
-  options.d = 4;
-  options.cosine_weight = 0;
+  options.rerank_d = 4;
+  options.rerank_cosine_weight = 0;
   const auto patches_only = make_patch_reranker(8, options)->reorder(matches, {0.1, 0.48, 0.5});
   EXPECT_EQ(places(patches_only), (std::vector{5, 3, 7}));
   EXPECT_FLOAT_EQ(patches_only[0].score, 0.5f);
-  options.cosine_weight = 0.25;
+  options.rerank_cosine_weight = 0.25;
   EXPECT_EQ(places(make_patch_reranker(8, options)->reorder(matches, {0.1, 0.48, 0.5})),
             (std::vector{3, 5, 7}));  // nearly equal: the cosine decides
   // One cosine, one match, none: nothing to weigh.
@@ -274,13 +274,13 @@ TEST(PatchRerankOptions, AreChecked) {
     EXPECT_THROW(make_patch_reranker(kDim, options), std::invalid_argument);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  refused([](PatchRerankOptions& o) { o.d = 0; });
-  refused([](PatchRerankOptions& o) { o.d = kDim + 1; });
-  refused([](PatchRerankOptions& o) { o.tolerance = 0; });
-  refused([](PatchRerankOptions& o) { o.tolerance = 1.5; });
-  refused([&](PatchRerankOptions& o) { o.tolerance = nan; });
-  refused([](PatchRerankOptions& o) { o.cosine_weight = -1; });
-  refused([&](PatchRerankOptions& o) { o.cosine_weight = nan; });
+  refused([](PatchRerankOptions& o) { o.rerank_d = 0; });
+  refused([](PatchRerankOptions& o) { o.rerank_d = kDim + 1; });
+  refused([](PatchRerankOptions& o) { o.rerank_tolerance = 0; });
+  refused([](PatchRerankOptions& o) { o.rerank_tolerance = 1.5; });
+  refused([&](PatchRerankOptions& o) { o.rerank_tolerance = nan; });
+  refused([](PatchRerankOptions& o) { o.rerank_cosine_weight = -1; });
+  refused([&](PatchRerankOptions& o) { o.rerank_cosine_weight = nan; });
 }
 
 }  // namespace

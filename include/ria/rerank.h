@@ -34,14 +34,14 @@ class Reranker {
 /// Re-ranking by matched patches. Nothing is trained and the constants are the same for every
 /// backbone and dataset.
 struct PatchRerankOptions {
-  int d = 64;               ///< values kept of a patch, from 1 to the backbone's dimension
-  std::uint32_t seed = 42;  ///< of the random orthogonal projection to d values
+  int rerank_d = 64;               ///< values kept of a patch, from 1 to the backbone's dimension
+  std::uint32_t rerank_seed = 42;  ///< of the random orthogonal projection to them
   /// How far two matches may disagree about where the picture moved, as a share of its longest
   /// side, in (0, 1]. Agreement falls linearly to nothing there.
-  double tolerance = 0.2;
+  double rerank_tolerance = 0.2;
   /// Weight of the cosine beside the matched patches, both in units of their own spread over the
   /// candidates of a query; 0: patches alone.
-  double cosine_weight = 0.25;
+  double rerank_cosine_weight = 0.25;
 
   void validate() const;
 };
@@ -51,7 +51,7 @@ struct PatchRerankOptions {
 /// their cosine, for the displacement between them; it is the largest agreeing vote as a share of
 /// the smaller grid. A picture with itself has 1 if no two of its patches are alike and none is the
 /// mean of all. Exchanging the two pictures changes it by rounding only.
-/// Throws std::invalid_argument if d is larger than feature_dim.
+/// Throws std::invalid_argument if rerank_d is larger than feature_dim.
 std::unique_ptr<Reranker> make_patch_reranker(int feature_dim,
                                               const PatchRerankOptions& options = {});
 

@@ -25,6 +25,20 @@ class DatasetFlags {
   DatasetOptions options_;
 };
 
+/// The flags that name a dataset: by name and folder, by a file, or by two folders.
+class DatasetSource {
+ public:
+  void add(CLI::App& command);
+  /// What the flags name; throws std::invalid_argument naming the flag that is missing.
+  Dataset load() const;
+
+ private:
+  Dataset load_json() const;
+
+  std::string dataset_, data_folder_, database_folder_, queries_folder_;
+  DatasetFlags flags_;
+};
+
 /// One line on standard error for each of the dataset's remarks.
 void print_remarks(const Dataset& dataset);
 

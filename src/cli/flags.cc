@@ -155,9 +155,19 @@ void MethodFlags::add_behind_head(CLI::App& command) {
                   "look at the first answers again: none, patches or local (selavpr)")
       ->type_name("KIND")
       ->group(group);
-  command.add_option("--rerank_depth", options_.rerank_depth, "at how many of them")
-      ->capture_default_str()
-      ->group(group);
+  const auto rerank = [&](const char* name, auto& field, const char* text) {
+    command.add_option(name, field, text)->capture_default_str()->group(group);
+  };
+  PatchRerankOptions& patches = options_.patches;
+  rerank("--rerank_depth", options_.rerank_depth, "at how many of them");
+  rerank("--rerank_d", patches.rerank_d, "patches: values kept of a patch");
+  rerank("--rerank_seed", patches.rerank_seed, "patches: seed of their projection");
+  rerank("--rerank_tolerance",
+         patches.rerank_tolerance,
+         "patches: how far matches may disagree, as a share of the longest side");
+  rerank("--rerank_cosine_weight",
+         patches.rerank_cosine_weight,
+         "patches: weight of the descriptors' cosine beside them");
 }
 
 void MethodFlags::add_image(CLI::App& command) {
@@ -230,8 +240,8 @@ MethodOptions MethodFlags::options() const {
     throw std::invalid_argument(
         fmt::format("--normalize_patches is '{}', true or false was expected", normalize_patches_));
   }
-  options.ria.normalize_patches = options.gem.normalize_patches =
-      options.vlad.normalize_patches = normalize_patches_ == "true";
+  options.ria.normalize_patches = options.gem.normalize_patches = options.vlad.normalize_patches =
+      normalize_patches_ == "true";
   for (const int side : image_size_) {
     if (side < 1)
       throw std::invalid_argument(fmt::format("--image_size is {}, at least 1 was expected", side));

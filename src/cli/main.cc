@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
                          add_query,
                          add_eval,
                          add_datasets,
+                         add_study,
                          add_methods,
                          add_weights,
                          add_vocabulary,

@@ -71,10 +71,10 @@ json behind_head_json(const MethodOptions& o) {
   object["rerank"] = o.rerank;
   object["rerank_depth"] = o.rerank_depth;
   if (o.rerank != "patches") return object;
-  object["rerank_d"] = o.patches.d;
-  object["rerank_tolerance"] = o.patches.tolerance;
-  object["rerank_cosine_weight"] = o.patches.cosine_weight;
-  object["rerank_seed"] = o.patches.seed;
+  object["rerank_d"] = o.patches.rerank_d;
+  object["rerank_tolerance"] = o.patches.rerank_tolerance;
+  object["rerank_cosine_weight"] = o.patches.rerank_cosine_weight;
+  object["rerank_seed"] = o.patches.rerank_seed;
   return object;
 }
 
@@ -149,10 +149,10 @@ void take_rest(json& object, MethodOptions& o) {
   take(object, "fit_folder", o.fit_folder);
   take(object, "rerank", o.rerank);
   take(object, "rerank_depth", o.rerank_depth);
-  take(object, "rerank_d", o.patches.d);
-  take(object, "rerank_tolerance", o.patches.tolerance);
-  take(object, "rerank_cosine_weight", o.patches.cosine_weight);
-  take(object, "rerank_seed", o.patches.seed);
+  take(object, "rerank_d", o.patches.rerank_d);
+  take(object, "rerank_tolerance", o.patches.rerank_tolerance);
+  take(object, "rerank_cosine_weight", o.patches.rerank_cosine_weight);
+  take(object, "rerank_seed", o.patches.rerank_seed);
   take(object, "longest_side", o.longest_side);
   take(object, "shortest_side", o.shortest_side);
   take<std::array<int, 2>>(object, "image_size", [&](const auto& size) {

@@ -92,7 +92,7 @@ class PatchReranker final : public Reranker {
   PatchReranker(int feature_dim, const PatchRerankOptions& options)
       : feature_dim_(feature_dim),
         options_(options),
-        projection_(random_orthogonal(feature_dim, options.d, options.seed)) {}
+        projection_(random_orthogonal(feature_dim, options.rerank_d, options.rerank_seed)) {}
 
   LocalFeatures extract(const PatchFeatures& features) const override;
   double score(const LocalFeatures& query, const LocalFeatures& place) const override;
@@ -146,7 +146,7 @@ double PatchReranker::score(const LocalFeatures& query, const LocalFeatures& pla
                      static_cast<int>(std::lround(place_right - query_right)),
                      cosine});
   }
-  const double reach = std::max(1.0, options_.tolerance * cells);
+  const double reach = std::max(1.0, options_.rerank_tolerance * cells);
   return largest_agreement(votes, reach) / static_cast<double>(smaller);
 }
 
@@ -163,7 +163,7 @@ std::vector<Match> PatchReranker::reorder(const std::vector<Match>& matches,
   const double unit = deviation > 0 ? spread(scores).second / deviation : 0;
   std::vector<double> fused = scores;
   for (std::size_t i = 0; i < fused.size(); ++i) {
-    fused[i] += options_.cosine_weight * unit * (cosines[i] - mean);
+    fused[i] += options_.rerank_cosine_weight * unit * (cosines[i] - mean);
   }
   return Reranker::reorder(matches, fused);
 }
@@ -175,11 +175,14 @@ void PatchRerankOptions::validate() const {
     if (!holds)
       throw std::invalid_argument(fmt::format("{} is {}, {} was expected", field, value, expected));
   };
-  require(d >= 1, "d", d, "at least 1");
-  require(tolerance > 0 && tolerance <= 1, "tolerance", tolerance, "a number in (0, 1]");
-  require(cosine_weight >= 0 && std::isfinite(cosine_weight),
-          "cosine_weight",
-          cosine_weight,
+  require(rerank_d >= 1, "rerank_d", rerank_d, "at least 1");
+  require(rerank_tolerance > 0 && rerank_tolerance <= 1,
+          "rerank_tolerance",
+          rerank_tolerance,
+          "a number in (0, 1]");
+  require(rerank_cosine_weight >= 0 && std::isfinite(rerank_cosine_weight),
+          "rerank_cosine_weight",
+          rerank_cosine_weight,
           "a number from 0 up");
 }
 
