@@ -111,7 +111,7 @@ struct DatasetCheckOptions {
   bool pictures = true;                               ///< decode and hash every picture
   int num_threads = 0;                                ///< 0: all cores
   std::function<void(int done, int total)> progress;  ///< called from one thread at a time
-  std::stop_token stop;                               ///< asked before each picture
+  std::stop_token stop;  ///< asked before each picture; the rest stays unchecked
 };
 
 /// Throws only for an unknown name or option; a folder that is no such dataset is a result.

@@ -163,9 +163,13 @@ struct Check {
     options.dataset = flags.options();
     options.pictures = !no_pictures;
     options.num_threads = num_threads;
-    options.progress = progress_line("checking");
+    int done = 0, total = 0;
+    options.progress = [&, line = progress_line("checking")](int now, int all) {
+      line(done = now, total = all);
+    };
     options.stop = stop_on_interrupt();
     const DatasetCheck check = check_dataset(name, folder, options);
+    if (options.stop.stop_requested()) throw Interrupted(done, total);
     if (as_json) {
       fmt::print("{}\n", json_text(check_json(check), 2));
     } else {

@@ -79,7 +79,7 @@ DatasetEntry gardens() {
 DatasetEntry oxford() {
   return {{.name = "oxford",
            .title = "Oxford RobotCar",
-           .tests = "city from a car: overcast to night, opposite seasons",
+           .tests = "city from a car: summer by day against autumn by night",
            .source = kAnyLoc,
            .folders = {"Oxford_Robotcar", "oxford"},
            .positives = "posDistThr of oxdatapart.mat; 25 m for the variant Oxford_25m",
@@ -151,7 +151,7 @@ DatasetEntry baidu_mall() {
 DatasetEntry vp_air() {
   return {{.name = "vp_air",
            .title = "VP-Air",
-           .tests = "looking down from 300 m: seasons, with 10000 distractors",
+           .tests = "light aircraft that looks down, among 10000 distractors",
            .source = std::string(kAnyLoc) + "; VPAIR's authors on request",
            .folders = {"vpair", "vp_air"},
            .positives = "vpair_gt.npy",

@@ -75,7 +75,7 @@ DatasetEntry general(const char* name,
                      Form form) {
   return {{.name = name,
            .title = title,
-           .tests = "what you make it test",
+           .tests = "whatever its pictures show",
            .source = source,
            .positives = positives,
            .parts = {{split, "", 0, 0}},
