@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -92,8 +93,8 @@ struct Build {
           fmt::format("--out is '{}', a name ending in .safetensors was expected", out));
     }
     MethodOptions options = method.options();
-    const bool normalize_patches = options.ria.normalize_patches;
-    options.ria.normalize_patches = true;  // no projection inside the network: whole features
+    const bool normalize_patches = std::exchange(
+        options.ria.normalize_patches, true);  // whole features: no projection inside the network
     options.vlad.vocabulary = "database";  // a published one is not needed here
     check_writable(out);
     const auto pictures = list_pictures(folder);
@@ -104,7 +105,9 @@ struct Build {
         recognizer.backbone(), recognizer.preprocessing(), normalize_patches, pictures, vocabulary);
     report_failures(made.failures, pictures.size());
     made.origin["method"] = recognizer.method().name;
-    made.origin["options"] = options_json(recognizer.method(), recognizer.options());
+    options = recognizer.options();
+    options.ria.normalize_patches = normalize_patches;
+    made.origin["options"] = options_json(recognizer.method(), options);
     save_vocabulary(out, made);
     print_summary(made);
   }
