@@ -167,8 +167,10 @@ TEST_F(Pipeline, WhatIsBehindTheDescriptorIsKeptWithTheIndex) {
     EXPECT_EQ(queries.descriptors, recognizer.describe(pictures_).descriptors);
     const auto answers = again.search(loaded, queries, 2);
     ASSERT_EQ(static_cast<int>(answers.size()), count);
-    for (int q = 0; q < count; ++q) EXPECT_EQ(answers[q][0].place, q);
-    EXPECT_EQ(answers[0].size(), 2u);
+    for (int q = 0; q < count; ++q) {
+      ASSERT_EQ(answers[q].size(), 2u);
+      EXPECT_EQ(answers[q][0].place, q);
+    }
   }
 }
 

@@ -198,7 +198,7 @@ TEST_F(PatchRerankerTest, GridsMayDiffer) {
   EXPECT_NEAR(score(view_, upright), 18.0 * 18 / (30 * 18), 0.05);
 }
 
-TEST_F(PatchRerankerTest, ScalesOfOnePlaceAreOneVector) {
+TEST_F(PatchRerankerTest, OfSeveralScalesTheFirstIsKept) {
   PatchFeatures scales{Matrix(2 * 18 * 30, kDim), 18, 30, {}};
   scales.patches << view_.patches, 2 * view_.patches;
   EXPECT_LT((reranker_->extract(scales).vectors - reranker_->extract(view_).vectors).norm(), 1e-3f);
@@ -215,7 +215,7 @@ TEST_F(PatchRerankerTest, FlatPicturesScoreNothing) {
 
 TEST_F(PatchRerankerTest, RefusesWhatItCannotRead) {
   EXPECT_THROW(reranker_->extract({Matrix::Ones(4, kDim + 1), 2, 2, {}}), std::invalid_argument);
-  EXPECT_THROW(reranker_->extract({Matrix::Ones(5, kDim), 2, 2, {}}), std::invalid_argument);
+  EXPECT_THROW(reranker_->extract({Matrix::Ones(3, kDim), 2, 2, {}}), std::invalid_argument);
   EXPECT_THROW(reranker_->extract({Matrix(0, kDim), 0, 0, {}}), std::invalid_argument);
   PatchFeatures with_nan = view_;
   with_nan.patches(3, 5) = std::numeric_limits<float>::quiet_NaN();

@@ -108,19 +108,16 @@ class PatchReranker final : public Reranker {
 LocalFeatures PatchReranker::extract(const PatchFeatures& features) const {
   const Vector square_sums = checked_square_sums(features, feature_dim_);
   const Eigen::Index cells = static_cast<Eigen::Index>(features.grid_height) * features.grid_width;
-  if (cells < 1 || features.patches.rows() % cells != 0) {
+  if (cells < 1 || features.patches.rows() < cells) {
     throw std::invalid_argument(fmt::format("{} patches do not fill a grid of {} x {}",
                                             features.patches.rows(),
                                             features.grid_height,
                                             features.grid_width));
   }
   // The mean is taken out behind the projection, which is linear: fewer values, the same result.
-  const Matrix all =
-      inverse_norms(square_sums).asDiagonal() * product(features.patches, projection_);
-  Matrix vectors = Matrix::Zero(cells, all.cols());
-  for (Eigen::Index first = 0; first < all.rows(); first += cells) {
-    vectors += all.middleRows(first, cells);  // several scales of one place become one vector
-  }
+  // Patches behind the grid's are those of other scales.
+  Matrix vectors = inverse_norms(square_sums.head(cells)).asDiagonal() *
+                   product(features.patches.topRows(cells), projection_);
   const Eigen::RowVectorXf mean = vectors.colwise().mean();
   vectors.rowwise() -= mean;
   for (Eigen::Index i = 0; i < cells; ++i) {
