@@ -19,7 +19,7 @@ using Descriptor = Vector;
 /// What a backbone says of a picture: one row a patch, in row-major grid order.
 struct PatchFeatures {
   Matrix patches;       ///< N x D
-  int grid_height = 0;  ///< N = grid_height * grid_width (times the scales, for rootsift)
+  int grid_height = 0;  ///< N = grid_height * grid_width (rootsift: other scales follow)
   int grid_width = 0;
   Vector class_token;  ///< D values, or empty where the network has none
 };

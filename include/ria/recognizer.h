@@ -127,6 +127,9 @@ class Recognizer {
 
  private:
   friend class RecognizerMaker;
+  friend void fit_together(const std::vector<std::unique_ptr<Recognizer>>&,
+                           const std::vector<std::filesystem::path>&,
+                           const RunOptions&);
   Recognizer(const Method& method, const MethodOptions& options);
   void make_parts(const TensorFile* weights);
   void fit_projection(const std::vector<std::filesystem::path>& pictures, const RunOptions& run);
@@ -148,6 +151,11 @@ class Recognizer {
 /// it.
 std::vector<std::unique_ptr<Recognizer>> make_recognizers(const std::vector<std::string>& methods,
                                                           const MethodOptions& options = {});
+
+/// fit() of each; a vocabulary that several need is fitted once.
+void fit_together(const std::vector<std::unique_ptr<Recognizer>>& recognizers,
+                  const std::vector<std::filesystem::path>& pictures,
+                  const RunOptions& run = {});
 
 /// Describes every picture with every recogniser; features are computed once for those that share a
 /// backbone object and read pictures alike. One result a recogniser.

@@ -141,10 +141,8 @@ std::vector<Evaluation> evaluate(const Dataset& dataset,
                                  const EvaluateOptions& options) {
   const auto recognizers = make_recognizers(methods, method_options);
   std::vector<const Recognizer*> views;
-  for (const auto& recognizer : recognizers) {
-    recognizer->fit(dataset.database, options.run);
-    views.push_back(recognizer.get());
-  }
+  fit_together(recognizers, dataset.database, options.run);
+  for (const auto& recognizer : recognizers) views.push_back(recognizer.get());
   std::vector<std::filesystem::path> pictures = dataset.database;
   pictures.insert(pictures.end(), dataset.queries.begin(), dataset.queries.end());
   std::vector<Descriptions> described = describe_together(views, pictures, options.run);

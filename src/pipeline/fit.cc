@@ -2,6 +2,7 @@
 // What a method learns from pictures: directions, a vocabulary, the mean descriptor.
 #include <fmt/format.h>
 
+#include <map>
 #include <stdexcept>
 
 #include "aggregate/features.h"
@@ -68,6 +69,28 @@ void Recognizer::fit(const std::vector<fs::path>& pictures, const RunOptions& ru
   if (!other.empty() && options_.post.any() && postprocessor_.empty()) {
     Descriptions described = describe(other, run);
     finish(described, static_cast<int>(other.size()));
+  }
+}
+
+void fit_together(const std::vector<std::unique_ptr<Recognizer>>& recognizers,
+                  const std::vector<fs::path>& pictures,
+                  const RunOptions& run) {
+  std::map<std::string, const Matrix*> vocabularies;
+  for (const auto& one : recognizers) {
+    const MethodOptions& o = one->options_;
+    const bool needs = needs_vocabulary(*one->method_);
+    const std::string key = fmt::format("{} {} {} {} {}",
+                                        one->feature_key(),
+                                        o.vlad.clusters,
+                                        o.ria.seed,
+                                        o.vlad.normalize_patches,
+                                        o.fit_folder);
+    const auto known = vocabularies.find(key);
+    if (needs && !one->aggregator_ && known != vocabularies.end()) {
+      one->fitted_[kCentres] = *known->second;
+    }
+    one->fit(pictures, run);
+    if (needs) vocabularies.emplace(key, &one->fitted_.at(kCentres));
   }
 }
 

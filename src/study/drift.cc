@@ -108,8 +108,7 @@ class Drift {
         options_(options),
         pictures_(some_pictures(dataset, options.pictures)),
         recognizers_(make_recognizers(methods_, options.method)) {
-    for (const auto& recognizer : recognizers_)
-      recognizer->fit(dataset.database, options.evaluate.run);
+    fit_together(recognizers_, dataset.database, options.evaluate.run);
     for (const Ladder& ladder : ladders_) {
       for (const Change& change : ladder.changes) changes_.push_back(&change);
     }
