@@ -29,7 +29,8 @@ struct Evaluation {
   PrecisionRecall precision_recall;  ///< of the best answers
   double open_set_threshold = 0;     ///< cosine that unknown places hardly reach
   std::map<std::string, double>
-      seconds;          ///< decode, backbone, aggregate, search, wall (local, rerank)
+      seconds;          ///< decode, backbone, aggregate, search, wall (local); search
+                        ///< holds re-ranking, less pairs compared for a method before
   std::string options;  ///< JSON
   std::string weights_sha256;
   std::uint32_t seed = 42;

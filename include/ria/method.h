@@ -101,6 +101,8 @@ std::string to_string(Resize resize);
 std::string to_string(Precision precision);
 std::string to_string(Facet facet);
 std::string to_string(PositionRule rule);
+/// Every field, in one line for records.
+std::string to_string(const Preprocessing& preprocessing);
 Estimator parse_estimator(const std::string& name);
 Mapping parse_mapping(const std::string& name);
 GemSign parse_gem_sign(const std::string& name);

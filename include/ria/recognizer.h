@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ria/backbone.h"
@@ -71,6 +72,10 @@ struct Interrupted : std::runtime_error {
   int total;
 };
 
+/// Scores of pictures that were compared before: methods that keep the same local features compare
+/// the same pairs. One entry a query: place -> score.
+using PairScores = std::vector<std::unordered_map<int, double>>;
+
 /// One method, ready to use. describe() may be called from many threads.
 class Recognizer {
  public:
@@ -117,13 +122,15 @@ class Recognizer {
   /// fit(), describe(), finish() and index() in one.
   Index index(const std::vector<std::filesystem::path>& pictures, const RunOptions& run = {});
 
-  /// The k best places for each described picture, re-ranked where the method is. `seconds`, where
-  /// given, is told what re-ranking took.
+  /// The k best places for each described picture, re-ranked where the method is. `known` keeps the
+  /// scores of re-ranking for the next method of the same local_key().
   std::vector<std::vector<Match>> search(const Index& index,
                                          const Descriptions& queries,
                                          int k,
                                          const RunOptions& run = {},
-                                         double* rerank_seconds = nullptr) const;
+                                         PairScores* known = nullptr) const;
+  /// Everything beside the picture that decides what a re-ranker keeps of it; empty: no re-ranker.
+  std::string local_key() const;
 
  private:
   friend class RecognizerMaker;

@@ -15,7 +15,10 @@ namespace {
 
 bool is_odd_whole(double p) { return p == std::floor(p) && std::fmod(p, 2.0) != 0; }
 
-double power(double x, double p) { return p == 3 ? x * x * x : std::pow(x, p); }
+double power(double x, double p) {
+  if (p == 1) return x;
+  return p == 3 ? x * x * x : std::pow(x, p);
+}
 
 class Gem final : public Aggregator {
  public:

@@ -53,15 +53,18 @@ Split split_good(const Descriptions& all, int database) {
 void search_all(const Recognizer& recognizer,
                 const Descriptions& all,
                 const EvaluateOptions& options,
+                std::map<std::string, PairScores>& compared,
                 Evaluation& e) {
-  const auto start = std::chrono::steady_clock::now();
   int depth = options.num_predictions;
   for (const int k : options.recall_values) depth = std::max(depth, k);
   const Split split = split_good(all, e.database);
   const Index index = recognizer.index(choose(all, split.places));
   const Descriptions queries = choose(all, split.queries);
-  double rerank = 0;
-  const auto found = recognizer.search(index, queries, depth, options.run, &rerank);
+  const auto seconds = [start = std::chrono::steady_clock::now()] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const auto found =
+      recognizer.search(index, queries, depth, options.run, &compared[recognizer.local_key()]);
   e.predictions.resize(static_cast<std::size_t>(e.queries));
   for (std::size_t q = 0; q < found.size(); ++q) {
     for (const Match& match : found[q]) {
@@ -69,10 +72,8 @@ void search_all(const Recognizer& recognizer,
           {split.places[match.place], match.score});
     }
   }
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  e.seconds["search"] = spent.count() - rerank;
-  e.seconds["wall"] = all.seconds.wall + spent.count();
-  if (recognizer.reranker() != nullptr) e.seconds["rerank"] = rerank;
+  e.seconds["search"] = seconds();
+  e.seconds["wall"] = all.seconds.wall + seconds();
   const auto scores = sample_scores(queries.descriptors, choose(all, split.places).descriptors);
   if (!scores.empty()) e.open_set_threshold = open_set_threshold(scores);
 }
@@ -147,6 +148,7 @@ std::vector<Evaluation> evaluate(const Dataset& dataset,
   pictures.insert(pictures.end(), dataset.queries.begin(), dataset.queries.end());
   std::vector<Descriptions> described = describe_together(views, pictures, options.run);
 
+  std::map<std::string, PairScores> compared;  // by what is kept of a picture
   std::vector<Evaluation> evaluations;
   for (std::size_t m = 0; m < methods.size(); ++m) {
     Evaluation e;
@@ -165,7 +167,7 @@ std::vector<Evaluation> evaluate(const Dataset& dataset,
     e.seconds = {
         {"decode", spent.decode}, {"backbone", spent.backbone}, {"aggregate", spent.aggregate}};
     if (recognizers[m]->reranker() != nullptr) e.seconds["local"] = spent.local;
-    search_all(*recognizers[m], described[m], options, e);
+    search_all(*recognizers[m], described[m], options, compared, e);
     judge(dataset, options.recall_values, e);
     evaluations.push_back(std::move(e));
   }

@@ -12,10 +12,10 @@
 
 #include "pipeline/feature_cache.h"
 #include "pipeline/journal.h"
+#include "pipeline/over_pictures.h"
 #include "ria/recognizer.h"
 #include "ria/version.h"
 #include "util/hash.h"
-#include "util/parallel.h"
 
 namespace ria {
 
@@ -80,14 +80,7 @@ std::string fingerprint(const std::vector<const Recognizer*>& recognizers,
       text += fmt::format(" {} {}", name, sha256_bytes({bytes, matrix.size() * sizeof(float)}));
     }
   }
-  for (const fs::path& picture : pictures) {
-    std::error_code error;
-    const auto size = fs::file_size(picture, error);
-    const auto time = fs::last_write_time(picture, error).time_since_epoch().count();
-    text += fmt::format(
-        "\n{} {} {}", fs::absolute(picture, error).string(), error ? 0 : size, error ? 0 : time);
-  }
-  return sha256_text(text).substr(0, 32);
+  return run_fingerprint(std::move(text), pictures);
 }
 
 /// What one recogniser makes of one picture.
@@ -168,18 +161,13 @@ class Run {
   int total() const { return static_cast<int>(pictures_.size()); }
 
   void run_all() {
-    const int threads = resolve_threads(options_.num_threads);
-    // Too few pictures to give each core its own: all cores work on one picture after the other.
-    const int workers = total() < threads ? 1 : threads;
-    if (workers == 1) set_thread_cores(threads);
-    parallel_for(
+    over_pictures(
         total(),
-        workers,
+        options_.num_threads,
         [this](int i) {
           if (!finished_[i]) describe_one(i);
         },
         options_.stop);
-    if (workers == 1) set_thread_cores(0);
     std::sort(failures_.begin(), failures_.end(), [](const Failure& a, const Failure& b) {
       return a.picture < b.picture;
     });

@@ -110,18 +110,10 @@ void Recognizer::fold() {
 
 std::string Recognizer::feature_key() const {
   if (folded_) return "";
-  const Preprocessing& p = preprocessing_;
-  return fmt::format("{} | {} | {} {} {}x{} {} {} {} {}",
+  return fmt::format("{} | {} | {}",
                      backbone_key(*method_, options_),
                      backbone_->weights_sha256(),
-                     to_string(p.resize),
-                     static_cast<int>(p.normalization),
-                     p.height,
-                     p.width,
-                     p.longest_side,
-                     p.shortest_side,
-                     p.min_side,
-                     p.multiple);
+                     to_string(preprocessing_));
 }
 
 const Aggregator& Recognizer::aggregator() const {

@@ -14,6 +14,7 @@
 #include "aggregate/features.h"
 #include "aggregate/kmeans.h"
 #include "pipeline/journal.h"
+#include "pipeline/over_pictures.h"
 #include "pipeline/patch_sample.h"
 #include "ria/version.h"
 #include "util/hash.h"
@@ -104,20 +105,12 @@ class VocabularyRun {
 
   /// Whatever decides which patches are drawn. Threads, and what k-means is told, do not.
   std::string fingerprint() const {
-    const Preprocessing& p = preprocessing_;
-    return run_fingerprint(fmt::format("{} vocabulary {} {} {} {} {} {}x{} {} {} {} {} {} {} {} {}",
+    return run_fingerprint(fmt::format("{} vocabulary {} {} {} {} {} {} {} {}",
                                        RIA_VERSION,
                                        backbone_.name(),
                                        backbone_.weights_sha256(),
                                        backbone_.dim(),
-                                       static_cast<int>(p.resize),
-                                       static_cast<int>(p.normalization),
-                                       p.height,
-                                       p.width,
-                                       p.longest_side,
-                                       p.shortest_side,
-                                       p.min_side,
-                                       p.multiple,
+                                       to_string(preprocessing_),
                                        normalize_patches_,
                                        options_.seed,
                                        capacity_,
@@ -138,18 +131,13 @@ class VocabularyRun {
   }
 
   void describe_all() {
-    const int threads = resolve_threads(options_.run.num_threads);
-    // As in describe_together(): few pictures get all cores one after the other.
-    const int workers = total() < threads ? 1 : threads;
-    if (workers == 1) set_thread_cores(threads);
-    parallel_for(
+    over_pictures(
         total(),
-        workers,
+        options_.run.num_threads,
         [this](int i) {
           if (!finished_[static_cast<std::size_t>(i)]) describe_one(i);
         },
         options_.run.stop);
-    if (workers == 1) set_thread_cores(0);
     std::sort(failures_.begin(), failures_.end(), [](const Failure& a, const Failure& b) {
       return a.picture < b.picture;
     });
