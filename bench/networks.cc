@@ -7,12 +7,14 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <stdexcept>
 
-#include "random_vit.h"
+#include "method/random_weights.h"
 #include "ria/method.h"
 #include "timing.h"
 #include "util/files.h"
+#include "weights/safetensors.h"
 
 namespace ria::bench {
 
@@ -34,8 +36,16 @@ std::string RandomWeights::write(const std::string& network) const {
   return file.string();
 }
 
+void write_random_weights(const std::string& network, const fs::path& file) {
+  write_safetensors(file, random_backbone("dinov2-" + network).tensors());
+}
+
 Pixels random_pixels(int height, int width) {
-  return {height, width, RandomNumbers().take(static_cast<std::size_t>(3) * height * width, 1)};
+  Pixels pixels{height, width, std::vector<float>(static_cast<std::size_t>(3) * height * width)};
+  std::minstd_rand engine(42);
+  std::normal_distribution<float> normal;
+  for (float& value : pixels.chw) value = normal(engine);
+  return pixels;
 }
 
 std::unique_ptr<Backbone> make_network(const std::string& network,
@@ -46,7 +56,7 @@ std::unique_ptr<Backbone> make_network(const std::string& network,
   options.precision = precision;
   if (network == "resnet50") return make_backbone(network, options);
   options.final_norm = true;
-  return make_backbone("dinov2-" + std::string(random_vit_shape(network).name), options);
+  return make_backbone("dinov2-" + network, options);
 }
 
 void add_network_flags(CLI::App& program, NetworkRun& run) {

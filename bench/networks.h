@@ -27,6 +27,9 @@ class RandomWeights {
   std::filesystem::path folder_;
 };
 
+/// The file of a transformer (vits14, vitb14, vitl14 or vitg14) under its published names.
+void write_random_weights(const std::string& network, const std::filesystem::path& file);
+
 Pixels random_pixels(int height, int width);
 
 /// A transformer with all its blocks and its final norm, or resnet50 to layer3.

@@ -16,7 +16,6 @@
 #include <random>
 
 #include "networks.h"
-#include "random_vit.h"
 #include "ria/ria.h"
 #include "timing.h"
 #include "util/files.h"
@@ -134,6 +133,23 @@ class Bench {
     put("ns3_speedup_over_exact", best[1] / best[0]);
   }
 
+  /// What pooling costs beside the network, for one picture of 322x322 pixels on all cores.
+  void aggregators() {
+    CheckOptions options;
+    options.side = 322;
+    options.all_alike = true;
+    options.rounds = std::max(2, rounds_ / 3);
+    options.progress = [this](const MethodCheck& check) {
+      if (!check.error.empty()) throw std::runtime_error(check.method + ": " + check.error);
+      fmt::print("{:<42} backbone {:.4g} ms, aggregator {:.4g} ms\n",
+                 check.method,
+                 1e3 * check.backbone_seconds,
+                 1e3 * check.aggregate_seconds);
+      put("aggregator_share_" + check.method, check.aggregate_seconds / check.backbone_seconds);
+    };
+    check_methods({}, options);
+  }
+
   /// From JPEG files to descriptors.
   void end_to_end() {
     const fs::path folder = fs::temp_directory_path() / fmt::format("ria_bench_{}", ::getpid());
@@ -187,6 +203,7 @@ int main(int argc, char** argv) {
     bench.transformers();
     bench.head();
     bench.matrix_root();
+    bench.aggregators();
     bench.end_to_end();
     if (!json.empty()) write_text(json, bench.results().dump(2) + "\n");
   } catch (const std::exception& error) {

@@ -69,11 +69,11 @@ TEST(Index, RefusesOtherWidthsAndNaN) {
 TEST(Index, SavesAndLoadsEverything) {
   const TemporaryFolder folder;
   Index index = make_index(20);
-  index.set_projection(unit_rows(5, 3));
+  index.set_fitted({{"projection", unit_rows(5, 3)}, {"mean", unit_rows(1, 4)}});
   index.save(folder / "places.ria");
   const Index loaded = Index::load(folder / "places.ria");
   EXPECT_EQ(loaded.names(), index.names());
-  EXPECT_EQ(loaded.projection(), index.projection());
+  EXPECT_EQ(loaded.fitted(), index.fitted());
   EXPECT_EQ(loaded.header().method, "rootsift-ria");
   EXPECT_EQ(loaded.header().options, R"({"d":6})");
   EXPECT_EQ(loaded.header().dim, kDim);

@@ -9,52 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "mat_elements.h"
 #include "weights_fixture.h"
 
 namespace ria::weights_test {
 namespace {
 
+using namespace mat_elements;
 using Kind = MatValue::Kind;
-
-template <typename T>
-std::string le(T value) {
-  return {reinterpret_cast<const char*>(&value), sizeof(value)};
-}
-
-template <typename T>
-std::string values(std::initializer_list<T> items) {
-  std::string out;
-  for (const T item : items) out += le(item);
-  return out;
-}
-
-std::string element(std::uint32_t type, const std::string& data) {
-  std::string out = le(type) + le(static_cast<std::uint32_t>(data.size())) + data;
-  out.resize((out.size() + 7) / 8 * 8, '\0');
-  return out;
-}
-
-std::string small(std::uint16_t type, const std::string& data) {
-  std::string out = le(type) + le(static_cast<std::uint16_t>(data.size())) + data;
-  out.resize(8, '\0');
-  return out;
-}
-
-/// Flags hold the class and, above it, the bits of complex, global, logical.
-std::string matrix(std::uint32_t flags,
-                   std::initializer_list<std::int32_t> dims,
-                   const std::string& name,
-                   const std::string& content) {
-  return element(14,
-                 element(6, le(flags) + le(std::uint32_t{0})) + element(5, values(dims)) +
-                     element(1, name) + content);
-}
-
-std::string header(std::uint16_t version = 0x100, const std::string& order = "IM") {
-  std::string out = "MATLAB 5.0 MAT-file";
-  out.resize(124, ' ');
-  return out + le(version) + order;
-}
 
 std::string compressed(const std::string& content) {
   std::string out(content.size() + 100, '\0');
@@ -71,9 +33,6 @@ std::map<std::string, MatValue> parse(const std::string& content) {
 }
 
 MatValue variable(const std::string& content) { return parse(header() + content).at("x"); }
-
-constexpr std::uint32_t kCell = 1, kStruct = 2, kChar = 4, kDouble = 6, kSingle = 7, kInt8 = 8,
-                        kUint16 = 11, kInt64 = 14, kUint64 = 15, kLogical = 0x200, kComplex = 0x800;
 
 TEST(Mat, ColumnsBecomeRows) {
   const MatValue value =

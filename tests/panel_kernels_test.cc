@@ -62,7 +62,7 @@ Matrix run(const PanelKernels& kernels,
            const PanelLinear& layer,
            const Matrix& x,
            const Matrix& y,
-           bool gelu_too) {
+           Activation activation = Activation::kNone) {
   const int lanes = kernels.lanes, tokens = static_cast<int>(x.cols());
   const int panels = (tokens + lanes - 1) / lanes;
   const int outputs = (layer.outputs() + kernels.rows - 1) / kernels.rows * kernels.rows;
@@ -82,7 +82,7 @@ Matrix run(const PanelKernels& kernels,
             panels,
             tokens - (panels - 1) * lanes,
             y.size() > 0,
-            gelu_too,
+            activation,
             scratch);
   Matrix result(layer.outputs(), tokens);
   for (int t = 0; t < tokens; ++t) {
@@ -109,9 +109,10 @@ TEST_P(PanelKernelsTest, LinearLayersOfAnyShape) {
     const auto worst = [](const Matrix& a, const MatrixD& b) {
       return (a.cast<double>() - b).cwiseAbs().maxCoeff();
     };
-    EXPECT_LE(worst(run(kernels_, layer, x, {}, false), exact), 1e-5);
-    EXPECT_LE(worst(run(kernels_, layer, x, before, false), exact + before.cast<double>()), 1e-5);
-    EXPECT_LE(worst(run(kernels_, layer, x, {}, true), exact.unaryExpr(&gelu)), 1e-5);
+    EXPECT_LE(worst(run(kernels_, layer, x, {}), exact), 1e-5);
+    EXPECT_LE(worst(run(kernels_, layer, x, before), exact + before.cast<double>()), 1e-5);
+    EXPECT_LE(worst(run(kernels_, layer, x, {}, Activation::kGelu), exact.unaryExpr(&gelu)), 1e-5);
+    EXPECT_LE(worst(run(kernels_, layer, x, {}, Activation::kRelu), exact.cwiseMax(0)), 1e-5);
   }
 }
 
@@ -125,10 +126,11 @@ TEST_P(PanelKernelsTest, EightBitLayersAreWithinTheirSteps) {
     const std::vector<float> bias(outputs, 0.25f);
     const PanelLinear layer(kernels_, Precision::kInt8, source_of(weight, bias));
     const Matrix exact = (weight * x).array() + 0.25f;
-    const Matrix result = run(kernels_, layer, x, {}, false);
+    const Matrix result = run(kernels_, layer, x, {});
     // A step of an activation is range / 127, of a weight largest / 42; errors add like noise.
     EXPECT_LE((result - exact).norm(), 0.03 * (exact.array() - 0.25f).matrix().norm());
     EXPECT_GT((result - exact).norm(), 0);
+    EXPECT_EQ(run(kernels_, layer, x, {}, Activation::kRelu), result.cwiseMax(0));
   }
 }
 
@@ -151,8 +153,9 @@ TEST_P(PanelKernelsTest, BfloatLayersAreProductsOfRoundedNumbers) {
     const MatrixD exact =
         (weight.unaryExpr(rounded).cast<double>() * x.unaryExpr(rounded).cast<double>()).array() +
         0.5;
-    const Matrix result = run(kernels_, layer, x, {}, false);
+    const Matrix result = run(kernels_, layer, x, {});
     EXPECT_LE((result.cast<double>() - exact).cwiseAbs().maxCoeff(), 1e-5);
+    EXPECT_EQ(run(kernels_, layer, x, {}, Activation::kRelu), result.cwiseMax(0));
   }
 }
 
@@ -164,7 +167,7 @@ TEST_P(PanelKernelsTest, OutliersDoNotCostTheOthersTheirPrecision) {
   weight.col(80) *= 200;
   const PanelLinear layer(
       kernels_, Precision::kInt8, source_of(weight, std::vector<float>(outputs)));
-  const Matrix result = run(kernels_, layer, x, {}, false);
+  const Matrix result = run(kernels_, layer, x, {});
   // What remains when the outliers' shares are taken out must be as good as without them.
   const Matrix exact = weight * x;
   Matrix rest_weight = weight, rest_x = x;
@@ -183,7 +186,7 @@ TEST_P(PanelKernelsTest, ExtremeIntegersDoNotOverflow) {
     const Matrix weight = Matrix::Constant(8, 240, 0.5f * sign),
                  x = Matrix::Constant(240, lanes_, 3.0f);
     const PanelLinear layer(kernels_, Precision::kInt8, source_of(weight, std::vector<float>(8)));
-    const Matrix result = run(kernels_, layer, x, {}, false);
+    const Matrix result = run(kernels_, layer, x, {});
     EXPECT_LE((result.array() - 240 * 0.5f * sign * 3.0f).abs().maxCoeff(), 0.02 * 360);
   }
 }

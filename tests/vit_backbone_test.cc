@@ -2,12 +2,13 @@
 // A transformer of published size with made-up weights, the way a user has it: a file and a method.
 #include <gtest/gtest.h>
 
-#include "../bench/random_vit.h"
 #include "cache_in.h"
+#include "method/random_weights.h"
 #include "ria/recognizer.h"
 #include "ria/simulate.h"
 #include "ria/verify.h"
 #include "temporary_folder.h"
+#include "weights/safetensors.h"
 
 namespace ria {
 namespace {
@@ -16,7 +17,7 @@ class VitBackboneTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
-    bench::write_random_weights("vits14", weights());
+    write_safetensors(weights(), random_backbone("dinov2-vits14").tensors());
   }
   static void TearDownTestSuite() {
     delete folder_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,24 @@ enum class GemSign {
 /// Generalised mean pooling.
 struct GemOptions {
   double p = 3;  ///< 1: mean; large: maximum
-  GemSign sign = GemSign::kClamp;
+  /// Unset: clamp; in a method of a transformer, whose features have signs, preserve.
+  std::optional<GemSign> sign;
   double gem_eps = 1e-6;          ///< floor of the clamped kind
+  bool normalize_patches = true;  ///< L2-normalise each patch first
+
+  void validate() const;
+};
+
+/// Vector of locally aggregated descriptors (VLAD) over a vocabulary, as AnyLoc computes it: the
+/// residuals of the patches to their centres. The descriptor has clusters x dim values.
+struct VladOptions {
+  int clusters = 0;        ///< centres of a vocabulary that is fitted; 0: the method's own, else 32
+  std::string vocabulary;  ///< file, name of a cached weight, or database: fitted on it; empty: the
+                           ///< method's own, else database
+  bool vlad_soft = false;  ///< softmax of the cosines instead of the nearest centre. As published,
+                           ///< block k sums w_qk (x_q - c) over ALL centres c, not only c_k
+  double soft_temperature = 1;    ///< the cosines are multiplied by it before the softmax
+  bool intra_normalize = true;    ///< L2-normalise the residuals of each centre
   bool normalize_patches = true;  ///< L2-normalise each patch first
 
   void validate() const;
@@ -110,5 +127,10 @@ Vector gem_pool(const Matrix& patches, const GemOptions& options);
 
 /// The mean patch.
 std::unique_ptr<Aggregator> make_mean(int feature_dim, bool normalize_patches = true);
+
+/// VLAD over these centres (K x D, as k-means leaves them: not at length one). A patch belongs to
+/// the centre of the largest cosine; a centre without patches leaves its part of the descriptor
+/// zero.
+std::unique_ptr<Aggregator> make_vlad(const Matrix& centres, const VladOptions& options = {});
 
 }  // namespace ria

@@ -76,6 +76,9 @@ std::vector<std::string> backbone_names();
 /// Where the convolutional network of this name is cut by default; empty for other backbones.
 std::string default_cut(const std::string& backbone);
 
+/// Name in weight_sources() of the weights a backbone takes where no file is given; empty: none.
+std::string default_weights(const std::string& backbone);
+
 /// Throws std::invalid_argument for an unknown name (listing the known ones) and std::runtime_error
 /// for missing or damaged weights (saying how to get them).
 std::unique_ptr<Backbone> make_backbone(const std::string& name,

@@ -9,6 +9,7 @@
 #include "ria/dataset.h"
 #include "ria/index.h"
 #include "ria/recognizer.h"
+#include "ria/statistics.h"
 
 namespace ria {
 
@@ -23,9 +24,14 @@ struct Evaluation {
   int queries = 0;
   int database = 0;
   int dim = 0;
-  std::map<int, double> recall;           ///< K -> percent
-  std::map<std::string, double> seconds;  ///< decode, backbone, aggregate, search, wall
-  std::string options;                    ///< JSON
+  std::map<int, double> recall;      ///< K -> percent
+  std::map<int, Interval> interval;  ///< K -> where it lies with 95 % confidence
+  PrecisionRecall precision_recall;  ///< of the best answers
+  double open_set_threshold = 0;     ///< cosine that unknown places hardly reach
+  std::map<std::string, double>
+      seconds;          ///< decode, backbone, aggregate, search, wall (local); search
+                        ///< holds re-ranking, less pairs compared for a method before
+  std::string options;  ///< JSON
   std::string weights_sha256;
   std::uint32_t seed = 42;
   std::vector<std::vector<Match>> predictions;  ///< per query, best first
@@ -41,14 +47,18 @@ struct EvaluateOptions {
   RunOptions run;
 };
 
+/// Fills in what follows from the predictions: recall, intervals, precision and recall.
+void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evaluation& evaluation);
+
 /// Evaluates several methods on one dataset, sharing features where the backbone is the same.
 std::vector<Evaluation> evaluate(const Dataset& dataset,
                                  const std::vector<std::string>& methods,
                                  const MethodOptions& method_options = {},
                                  const EvaluateOptions& options = {});
 
-/// [{"method", "dataset", "queries", "database", "dim", "recall": {..}, "seconds": {..}, "options":
-/// {..}}]
+/// [{"method", "dataset", "queries", "database", "dim", "recall": {..}, "interval": {..},
+/// "seconds":
+/// {..}, "options": {..}, ..}]
 std::string to_json(const std::vector<Evaluation>& evaluations);
 
 }  // namespace ria

@@ -19,9 +19,24 @@ using Descriptor = Vector;
 /// What a backbone says of a picture: one row a patch, in row-major grid order.
 struct PatchFeatures {
   Matrix patches;       ///< N x D
-  int grid_height = 0;  ///< N = grid_height * grid_width (times the scales, for rootsift)
+  int grid_height = 0;  ///< N = grid_height * grid_width (rootsift: other scales follow)
   int grid_width = 0;
   Vector class_token;  ///< D values, or empty where the network has none
+};
+
+/// What a re-ranker keeps of a picture: unit vectors on a grid, one a row.
+struct LocalFeatures {
+  Matrix vectors;       ///< N x d, N = grid_height * grid_width
+  int grid_height = 0;  ///< rows of the grid
+  int grid_width = 0;   ///< columns of the grid
+};
+
+/// The same in half precision, for keeping.
+struct PackedLocalFeatures {
+  std::vector<std::uint16_t> halves;  ///< grid_height * grid_width * dim values
+  int dim = 0;
+  int grid_height = 0;
+  int grid_width = 0;
 };
 
 }  // namespace ria

@@ -46,22 +46,25 @@ enum class Resize {
 
 /// What the numbers handed to the backbone mean.
 enum class Normalization {
-  kImagenet,  ///< value / 255, minus mean, divided by standard deviation, RGB
-  kCaffe,     ///< BGR, 0..255, minus (103.939, 116.779, 123.68): Keras ResNet50
-  kRaw,       ///< RGB, 0..255
+  kImagenet,   ///< value / 255, minus mean, divided by standard deviation, RGB
+  kCaffe,      ///< BGR, 0..255, minus (103.939, 116.779, 123.68): Keras ResNet50
+  kRaw,        ///< RGB, 0..255
+  kMinusMean,  ///< RGB, 0..255, minus Preprocessing::mean: networks whose file brings their mean
 };
 
 /// From a picture's native size to the size the backbone sees.
 struct Preprocessing {
   Resize resize = Resize::kPilBilinear;
   Normalization normalization = Normalization::kImagenet;
-  int height = 0;  ///< exact size in pixels if both are set; 0: keep the aspect ratio
+  std::array<float, 3> mean{};  ///< of kMinusMean: red, green, blue in 0..255; others ignore it
+  int height = 0;               ///< exact size in pixels if both are set; 0: keep the aspect ratio
   int width = 0;
   int longest_side = 0;   ///< pixels; 0: native size. Smaller pictures are enlarged to it
   int shortest_side = 0;  ///< pixels; 0: off. Exclusive with longest_side and height, width
   int min_side = 1;       ///< pixels; a resized side is never shorter than this
   int multiple = 1;       ///< centre crop both sides down to a multiple of this
 
+  bool operator==(const Preprocessing&) const = default;
   void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
@@ -83,12 +86,25 @@ Image resize_image(const Image& image, int height, int width, Resize kind);
 /// Resampled float planes; the "tensor" kinds only.
 Pixels resize_pixels(const Pixels& pixels, int height, int width, Resize kind);
 
+/// Row-major 3x3 matrix that maps points (x, y, 1) of a picture to points of another.
+using Homography = std::array<double, 9>;
+
+/// The homography that maps four points to four points.
+Homography homography_of(const std::array<std::array<double, 2>, 4>& from,
+                         const std::array<std::array<double, 2>, 4>& to);
+
+/// The picture as the homography moves it, at the same size, bilinear; what comes from outside is
+/// mirrored at the border.
+Image warp_image(const Image& image, const Homography& homography);
+
 /// Centre crop with torchvision's rounding (half to even); pads with zeros where the input is
 /// smaller.
 Pixels center_crop(const Pixels& pixels, int height, int width);
 
-/// Planes of normalised floats, at the picture's own size.
-Pixels to_pixels(const Image& image, Normalization normalization);
+/// Planes of normalised floats, at the picture's own size. `mean` is that of kMinusMean.
+Pixels to_pixels(const Image& image,
+                 Normalization normalization,
+                 const std::array<float, 3>& mean = {});
 
 /// The size a picture gets before the crop, (height, width).
 std::array<int, 2> resized_size(int height, int width, const Preprocessing& options);

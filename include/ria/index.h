@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@
 
 namespace ria {
 
-/// One answer: which place, how alike (cosine, -1..1).
+/// One answer: which place, how alike (cosine, -1..1; the score of a re-ranker where one ordered
+/// the answers).
 struct Match {
   int place = -1;
   float score = 0;
@@ -39,13 +41,18 @@ class Index {
   int size() const;
   /// Names of the places, in the order they were added.
   const std::vector<std::string>& names() const;
-  /// A fitted projection that queries need, or empty.
-  const Matrix& projection() const;
-  void set_projection(Matrix projection);
+  /// What was fitted and queries need (projection, vocabulary, mean, ...), by name.
+  const std::map<std::string, Matrix>& fitted() const;
+  void set_fitted(std::map<std::string, Matrix> fitted);
+  /// What a re-ranker needs of each place, in their order; empty where nothing was kept.
+  const std::vector<PackedLocalFeatures>& locals() const;
 
-  /// Adds unit vectors, one a row. Throws std::invalid_argument on another width, NaN, or a name
-  /// count that differs from the row count.
-  void add(const Matrix& descriptors, const std::vector<std::string>& names);
+  /// Adds unit vectors, one a row, with what a re-ranker needs of each. Throws
+  /// std::invalid_argument on another width, NaN, or a number of names or local features that
+  /// differs from the row count; an index keeps local features of all its places or of none.
+  void add(const Matrix& descriptors,
+           const std::vector<std::string>& names,
+           std::vector<PackedLocalFeatures> locals = {});
 
   /// The k most alike places for each row, best first; fewer if the index holds fewer.
   std::vector<std::vector<Match>> search(const Matrix& queries, int k) const;

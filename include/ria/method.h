@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one table of methods: name -> backbone + preprocessing + aggregator.
+// The one table of methods: name -> backbone + preprocessing + aggregator (+ reranker).
 #pragma once
 
 #include <string>
@@ -8,38 +8,81 @@
 #include "ria/aggregator.h"
 #include "ria/backbone.h"
 #include "ria/image.h"
+#include "ria/postprocess.h"
+#include "ria/rerank.h"
 
 namespace ria {
 
-/// A row of the table.
-struct Method {
-  std::string name;  ///< <backbone>-<aggregator>
-  std::string backbone;
-  std::string aggregator;  ///< ria | gem | mean
-  std::string summary;
-  std::string paper;
-  std::string weights;  ///< name in weight_sources(); empty: needs none
-};
-
-/// Everything a method may be told beside its row. Defaults are the row's own.
+/// Everything a method may be told beside its name. Unset fields (empty, 0) mean the method's own.
 struct MethodOptions {
   BackboneOptions backbone;
   RiaOptions ria;
   GemOptions gem;
-  int longest_side = 0;   ///< pixels; 0: the backbone's default
+  VladOptions vlad;
+  PostprocessOptions post;
+  std::string fit_folder;  ///< pictures to fit vocabulary, center and pca on; empty: the database
+  std::string rerank;      ///< none | patches | local (SelaVPR's own); empty: the method's own
+  int rerank_depth = 100;  ///< so many first answers are looked at again
+  PatchRerankOptions patches;
+  int longest_side = 0;   ///< pixels; 0: the method's own
   int shortest_side = 0;  ///< pixels; instead of longest_side
   int image_height = 0;   ///< pixels, with image_width: exact size instead of longest_side
   int image_width = 0;
-  std::string resize;        ///< name of a Resize kind; empty: the backbone's default
+  std::string resize;        ///< name of a Resize kind; empty: the method's own
   bool native_size = false;  ///< do not resize at all
 
+  /// Whether any of the sizes is set.
+  bool sized() const;
   void validate() const;
 };
 
+/// A row of the table.
+struct Method {
+  std::string name;        ///< <backbone>-<aggregator>, or the published name
+  std::string backbone;    ///< of backbone_names()
+  std::string aggregator;  ///< of aggregator_names()
+  std::string summary;
+  std::string paper;
+  std::string weights;  ///< name in weight_sources(), backbone and trained head; empty: needs none
+  int dim = 0;          ///< length of its descriptors by default; 0: as the file says
+  MethodOptions own;    ///< what it sets where the caller does not
+};
+
+/// What stands between '-' and the end of a pairing's name, and the heads of published checkpoints.
+std::vector<std::string> aggregator_names();
+
+/// Whether the aggregator is read from the same file as its backbone.
+bool has_trained_head(const Method& method);
+
+/// Whether the aggregator or the postprocessing must be fitted on pictures before it describes any.
+bool needs_vocabulary(const Method& method);
+
+/// The table: published systems and the usual pairings.
 const std::vector<Method>& methods();
 
+/// A row of methods(), or any other pairing <backbone>-<aggregator> of an untrained aggregator.
 /// Throws std::invalid_argument listing the known names.
 const Method& find_method(const std::string& name);
+
+/// The method, as choose_method() reads it, from its parts as other tools' flags give them:
+/// ("cosplace", "ResNet50", "", 512) is cosplace-resnet50-512, ("", "dinov2-vits14", "vlad", 0) is
+/// dinov2-vits14-vlad, ("resnet50-ria", "", "", 2080) is resnet50-ria:d=64. A part that is empty or
+/// 0 is the method's own. Throws std::invalid_argument if there is none such.
+std::string method_name(const std::string& method,
+                        const std::string& backbone,
+                        const std::string& aggregator,
+                        int descriptors_dimension);
+
+/// A method and what it is told, as "resnet50-ria:d=128,center=true": options by their JSON keys,
+/// in place of those in `options`.
+struct MethodChoice {
+  const Method* method;
+  MethodOptions options;
+};
+MethodChoice choose_method(const std::string& text, const MethodOptions& options = {});
+
+/// The options with every unset field that the method sets filled in.
+MethodOptions resolve_options(const Method& method, const MethodOptions& options);
 
 /// What the options mean for pictures of this backbone.
 Preprocessing method_preprocessing(const Backbone& backbone, const MethodOptions& options);
@@ -47,8 +90,8 @@ Preprocessing method_preprocessing(const Backbone& backbone, const MethodOptions
 /// Every option that shapes the descriptor of this method, as one line of JSON with sorted keys.
 std::string options_json(const Method& method, const MethodOptions& options);
 
-/// The inverse of options_json(); unknown keys are refused.
-MethodOptions parse_options_json(const std::string& json);
+/// The inverse of options_json(), in place of those in `base`; unknown keys are refused.
+MethodOptions parse_options_json(const std::string& json, const MethodOptions& base = {});
 
 /// Names of the enumerators as flags and JSON spell them; parse_* throw listing the known ones.
 std::string to_string(Estimator estimator);
@@ -58,6 +101,8 @@ std::string to_string(Resize resize);
 std::string to_string(Precision precision);
 std::string to_string(Facet facet);
 std::string to_string(PositionRule rule);
+/// Every field, in one line for records.
+std::string to_string(const Preprocessing& preprocessing);
 Estimator parse_estimator(const std::string& name);
 Mapping parse_mapping(const std::string& name);
 GemSign parse_gem_sign(const std::string& name);

@@ -5,10 +5,12 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ria/backbone.h"
@@ -16,6 +18,8 @@
 #include "ria/method.h"
 
 namespace ria {
+
+class TensorFile;
 
 /// A picture that could not be described, and why.
 struct Failure {
@@ -30,6 +34,7 @@ struct StageSeconds {
   double decode = 0;  ///< read and preprocess
   double backbone = 0;
   double aggregate = 0;
+  double local = 0;  ///< what a re-ranker keeps
   double wall = 0;
 };
 
@@ -38,6 +43,7 @@ struct Descriptions {
   Matrix descriptors;
   std::vector<std::string> names;
   std::vector<std::array<int, 2>> image_sizes;  ///< height, width as stored in the file
+  std::vector<PackedLocalFeatures> locals;      ///< for a re-ranker; empty: the method has none
   std::vector<Failure> failures;
   StageSeconds seconds;
 
@@ -54,6 +60,9 @@ struct RunOptions {
   std::stop_token stop;       ///< asked before each picture
   bool resume = true;         ///< keep what is done in the cache folder until the run ends
   std::filesystem::path names_relative_to;  ///< folder the pictures' names leave out
+  /// Folder that patch features are kept in and taken from, by the picture's content and the
+  /// network; in half precision, so that descriptors may differ in the fourth digit. Empty: none.
+  std::filesystem::path feature_cache;
 };
 
 /// Thrown when RunOptions::stop was requested; what was finished is kept for the next run.
@@ -63,21 +72,35 @@ struct Interrupted : std::runtime_error {
   int total;
 };
 
+/// Scores of pictures that were compared before: methods that keep the same local features compare
+/// the same pairs. One entry a query: place -> score.
+using PairScores = std::vector<std::unordered_map<int, double>>;
+
 /// One method, ready to use. describe() may be called from many threads.
 class Recognizer {
  public:
+  /// `method` is a name, or a name with options: see choose_method().
   explicit Recognizer(const std::string& method, const MethodOptions& options = {});
   /// The method an index was made with. Throws std::runtime_error if the weights are not the same.
   explicit Recognizer(const Index& index, const BackboneOptions& backbone = {});
 
   const Method& method() const { return *method_; }
+  /// With everything that the caller left to the method.
   const MethodOptions& options() const { return options_; }
   const Backbone& backbone() const { return *backbone_; }
   const Preprocessing& preprocessing() const { return preprocessing_; }
-  /// The fitted or given projection matrix, or empty.
-  const Matrix& projection() const { return projection_; }
-  /// Throws std::invalid_argument if the projection is still to be fitted.
+  /// Everything beside the picture that decides the features, in one line; empty where a projection
+  /// is part of the network.
+  std::string feature_key() const;
+  /// What was fitted or read and an index keeps: projection, vocabulary, mean, directions.
+  const std::map<std::string, Matrix>& fitted() const { return fitted_; }
+  /// Throws std::invalid_argument if it is still to be fitted.
   const Aggregator& aggregator() const;
+  /// Applied to what the aggregator makes; empty until fitted.
+  const Postprocessor& postprocessor() const { return postprocessor_; }
+  /// nullptr: answers stay in the order of the search.
+  const Reranker* reranker() const { return reranker_.get(); }
+  /// Length of the descriptors describe() makes now.
   int dim() const;
   /// What an index of this recogniser's descriptors records.
   IndexHeader header() const;
@@ -87,36 +110,62 @@ class Recognizer {
   Descriptions describe(const std::vector<std::filesystem::path>& pictures,
                         const RunOptions& run = {}) const;
 
-  /// Fits the projection if the options ask for one ("pca") and it is not fitted yet.
+  /// Fits what must be known before the first picture is described and is not yet: a projection
+  /// ("pca"), a vocabulary; center and pca where options().fit_folder names other pictures.
   void fit(const std::vector<std::filesystem::path>& pictures, const RunOptions& run = {});
+  /// Fits center and pca on the first `database` of the described pictures if that is still to be
+  /// done, and then applies them to all.
+  void finish(Descriptions& described, int database);
 
   /// The index of described pictures, those that failed left out.
   Index index(const Descriptions& described) const;
-  /// fit(), describe() and index() in one.
+  /// fit(), describe(), finish() and index() in one.
   Index index(const std::vector<std::filesystem::path>& pictures, const RunOptions& run = {});
 
+  /// The k best places for each described picture, re-ranked where the method is. `known` keeps the
+  /// scores of re-ranking for the next method of the same local_key().
+  std::vector<std::vector<Match>> search(const Index& index,
+                                         const Descriptions& queries,
+                                         int k,
+                                         const RunOptions& run = {},
+                                         PairScores* known = nullptr) const;
+  /// Everything beside the picture that decides what a re-ranker keeps of it; empty: no re-ranker.
+  std::string local_key() const;
+
  private:
-  friend std::vector<std::unique_ptr<Recognizer>> make_recognizers(const std::vector<std::string>&,
-                                                                   const MethodOptions&);
-  Recognizer(const Method& method,
-             const MethodOptions& options,
-             std::shared_ptr<Backbone> backbone);
+  friend class RecognizerMaker;
+  friend void fit_together(const std::vector<std::unique_ptr<Recognizer>>&,
+                           const std::vector<std::filesystem::path>&,
+                           const RunOptions&);
+  Recognizer(const Method& method, const MethodOptions& options);
+  void make_parts(const TensorFile* weights);
+  void fit_projection(const std::vector<std::filesystem::path>& pictures, const RunOptions& run);
+  void fit_vocabulary(const std::vector<std::filesystem::path>& pictures, const RunOptions& run);
   void fold();
 
   const Method* method_;
   MethodOptions options_;
   std::shared_ptr<Backbone> backbone_;
   Preprocessing preprocessing_;
-  Matrix projection_;  ///< fitted or read; empty where the aggregator makes its own
+  std::map<std::string, Matrix> fitted_;
   std::shared_ptr<Aggregator> aggregator_;
+  Postprocessor postprocessor_;
+  std::shared_ptr<Reranker> reranker_;
+  bool folded_ = false;
 };
 
-/// Recognisers of several methods; those of one backbone share it.
+/// Recognisers of several methods, each a name or a name with options; those of one backbone share
+/// it.
 std::vector<std::unique_ptr<Recognizer>> make_recognizers(const std::vector<std::string>& methods,
                                                           const MethodOptions& options = {});
 
+/// fit() of each; a vocabulary that several need is fitted once.
+void fit_together(const std::vector<std::unique_ptr<Recognizer>>& recognizers,
+                  const std::vector<std::filesystem::path>& pictures,
+                  const RunOptions& run = {});
+
 /// Describes every picture with every recogniser; features are computed once for those that share a
-/// backbone object. One result a recogniser.
+/// backbone object and read pictures alike. One result a recogniser.
 std::vector<Descriptions> describe_together(const std::vector<const Recognizer*>& recognizers,
                                             const std::vector<std::filesystem::path>& pictures,
                                             const RunOptions& run = {});

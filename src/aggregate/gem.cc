@@ -15,7 +15,10 @@ namespace {
 
 bool is_odd_whole(double p) { return p == std::floor(p) && std::fmod(p, 2.0) != 0; }
 
-double power(double x, double p) { return p == 3 ? x * x * x : std::pow(x, p); }
+double power(double x, double p) {
+  if (p == 1) return x;
+  return p == 3 ? x * x * x : std::pow(x, p);
+}
 
 class Gem final : public Aggregator {
  public:
@@ -64,7 +67,7 @@ Vector gem_pool(const Matrix& patches, const GemOptions& options) {
     const float* row = patches.row(i).data();
     for (Eigen::Index j = 0; j < patches.cols(); ++j) {
       const double x = row[j] * scale[i];
-      switch (options.sign) {
+      switch (options.sign.value_or(GemSign::kClamp)) {
         case GemSign::kPreserve:
           sum[j] += power(x, options.p);
           break;

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <cmath>
 #include <random>
 #include <stdexcept>
 
 #include "aggregate/features.h"
+#include "nn/eigen_symmetric.h"
 #include "nn/gemm.h"
 #include "ria/aggregator.h"
 
@@ -92,17 +92,9 @@ Matrix PcaFitter::fit(int d) const {
   }
   if (count_ < 2) throw std::invalid_argument("PCA needs at least two rows");
   const VectorD mean = sum_ / static_cast<double>(count_);
-  const Eigen::MatrixXd covariance =
+  const MatrixD covariance =
       second_moment_ / static_cast<double>(count_) - MatrixD(mean * mean.transpose());
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
-  Matrix directions = solver.eigenvectors().rightCols(d).rowwise().reverse().cast<float>();
-  // An eigenvector's sign is arbitrary: its largest entry is made positive.
-  for (int j = 0; j < d; ++j) {
-    Eigen::Index largest = 0;
-    directions.col(j).cwiseAbs().maxCoeff(&largest);
-    if (directions(largest, j) < 0) directions.col(j) = -directions.col(j);
-  }
-  return directions;
+  return eigen_symmetric(covariance, d).vectors.cast<float>();
 }
 
 Matrix fit_pca(const Matrix& rows, int d) {

@@ -6,67 +6,12 @@
 #include <stdexcept>
 
 #include "aggregate/features.h"
-#include "nn/gemm.h"
+#include "aggregate/ria_steps.h"
 #include "ria/aggregator.h"
 
 namespace ria {
 
 namespace {
-
-/// X = X_raw P, equation (1), of the patches as they are or at length one. The lengths divide the
-/// small product instead of the large input.
-Matrix project(const Matrix& patches,
-               const Vector& square_sums,
-               const Matrix& projection,
-               bool normalize) {
-  Matrix x = projection.size() > 0 ? product(patches, projection) : patches;
-  if (normalize) x = inverse_norms(square_sums).asDiagonal() * x;
-  return x;
-}
-
-/// Equations (2) and (3).
-MatrixD estimate(const Matrix& x, const RiaOptions& options) {
-  switch (options.estimator) {
-    case Estimator::kSample:
-      return sample_moments(x).covariance;
-    case Estimator::kRecov:
-      return recov(sample_moments(x).covariance, options.tau);
-    case Estimator::kLedoitWolf:
-      return ledoit_wolf(x).covariance;
-    case Estimator::kOas:
-      return oas(x).covariance;
-  }
-  throw std::invalid_argument("unknown estimator");
-}
-
-/// C, equations (1) to (4).
-MatrixD regularized_covariance(const PatchFeatures& features,
-                               int dim,
-                               const RiaOptions& options,
-                               const Matrix& projection) {
-  const Vector square_sums = checked_square_sums(features, dim);
-  MatrixD c = estimate(
-      project(features.patches, square_sums, projection, options.normalize_patches), options);
-  c.diagonal().array() += options.eps;
-  return c;
-}
-
-/// Equations (5) to (8), or what the options put in their place.
-MatrixD flatten(const MatrixD& c, const RiaOptions& options) {
-  switch (options.mapping) {
-    case Mapping::kNewtonSchulz:
-      return newton_schulz_sqrt(c, options.iterations);
-    case Mapping::kPower:
-      return matrix_power(c, options.alpha);
-    case Mapping::kLogEuclidean:
-      return matrix_log(c);
-    case Mapping::kLogEuclideanCentred:
-      return remove_trace(matrix_log(c));
-    case Mapping::kIdentity:
-      return c;
-  }
-  throw std::invalid_argument("unknown mapping");
-}
 
 Matrix make_projection(int feature_dim, const RiaOptions& options) {
   if (options.projection == "none") return {};
@@ -87,8 +32,9 @@ class Ria final : public Aggregator {
   int dim() const override { return dim_; }
 
   Descriptor aggregate(const PatchFeatures& features) const override {
-    const MatrixD c = regularized_covariance(features, feature_dim_, options_, projection_);
-    return unit(vectorize(flatten(c, options_)));
+    const Vector square_sums = checked_square_sums(features, feature_dim_);
+    return unit(
+        ria_vector(ria_project(features.patches, square_sums, projection_, options_), options_));
   }
 
  private:
@@ -116,7 +62,9 @@ MatrixD ria_covariance(const PatchFeatures& features,
                        const RiaOptions& options,
                        const Matrix& projection) {
   const auto dim = projection.size() > 0 ? projection.rows() : features.patches.cols();
-  return regularized_covariance(features, static_cast<int>(dim), options, projection);
+  const Vector square_sums = checked_square_sums(features, static_cast<int>(dim));
+  return regularized_covariance(ria_project(features.patches, square_sums, projection, options),
+                                options);
 }
 
 std::unique_ptr<Aggregator> make_ria(int feature_dim,

@@ -77,6 +77,12 @@ const Network* find_network(const std::string& name) {
   return nullptr;
 }
 
+const Network& known_network(const std::string& name) {
+  if (const Network* network = find_network(name)) return *network;
+  throw std::invalid_argument(
+      fmt::format("unknown backbone '{}', known: {}", name, fmt::join(backbone_names(), ", ")));
+}
+
 VerifiedWeights weights_of(const Network& network, const BackboneOptions& options) {
   if (!options.weights.empty()) return {options.weights, file_sha256(options.weights)};
   if (network.weights.empty()) {
@@ -132,20 +138,26 @@ std::string default_cut(const std::string& backbone) {
   return network != nullptr ? std::string(network->family.cut) : "";
 }
 
+std::string default_weights(const std::string& backbone) {
+  const Network* network = find_network(backbone);
+  return network != nullptr ? std::string(network->weights) : "";
+}
+
+std::unique_ptr<Backbone> make_backbone(const BackboneWeights& weights,
+                                        const BackboneOptions& options) {
+  options.validate();
+  const Network& network = known_network(weights.name);
+  BackboneOptions resolved = options;
+  if (resolved.cut.empty()) resolved.cut = network.family.cut;
+  check_architecture(network, weights.file);
+  return network.family.make(weights, resolved);
+}
+
 std::unique_ptr<Backbone> make_backbone(const std::string& name, const BackboneOptions& options) {
   options.validate();
   if (name == "rootsift") return make_rootsift();
-  const Network* network = find_network(name);
-  if (network == nullptr) {
-    throw std::invalid_argument(
-        fmt::format("unknown backbone '{}', known: {}", name, fmt::join(backbone_names(), ", ")));
-  }
-  const VerifiedWeights weights = weights_of(*network, options);
-  BackboneOptions resolved = options;
-  if (resolved.cut.empty()) resolved.cut = network->family.cut;
-  const BackboneWeights opened{name, TensorFile::open(weights.file), weights.sha256};
-  check_architecture(*network, opened.file);
-  return network->family.make(opened, resolved);
+  const VerifiedWeights weights = weights_of(known_network(name), options);
+  return make_backbone({name, TensorFile::open(weights.file), weights.sha256}, options);
 }
 
 }  // namespace ria

@@ -3,12 +3,41 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <locale>
+#include <sstream>
 #include <stdexcept>
 
 namespace ria {
 
 namespace {
+
+/// The three numbers of a text, with blanks between them.
+std::array<float, 3> parse_mean(const TensorFile& file) {
+  const auto it = file.metadata().find("mean");
+  std::istringstream text(it != file.metadata().end() ? it->second : "");
+  text.imbue(std::locale::classic());
+  std::array<float, 3> mean{};
+  for (float& value : mean) text >> value;
+  if (!text || !(text >> std::ws).eof()) {
+    throw std::runtime_error(
+        fmt::format("{}: the mean of its training pictures, three numbers, was expected",
+                    file.path().string()));
+  }
+  return mean;
+}
+
+void set_normalization(const TensorFile& file, Preprocessing& preprocessing) {
+  const auto it = file.metadata().find("normalization");
+  const std::string name = it != file.metadata().end() ? it->second : "";
+  if (name == "caffe") {
+    preprocessing.normalization = Normalization::kCaffe;
+  } else if (name == "minus_mean") {
+    preprocessing.normalization = Normalization::kMinusMean;
+    preprocessing.mean = parse_mean(file);
+  }
+}
 
 class ConvBackbone final : public Backbone {
  public:
@@ -17,10 +46,7 @@ class ConvBackbone final : public Backbone {
         sha256_(weights.sha256),
         net_(std::move(plan.steps), {plan.output}, options.precision),
         dim_(net_.channels(plan.output)) {
-    const Metadata& metadata = weights.file.metadata();
-    const auto it = metadata.find("normalization");
-    const bool caffe = it != metadata.end() && it->second == "caffe";
-    preprocessing_.normalization = caffe ? Normalization::kCaffe : Normalization::kImagenet;
+    set_normalization(weights.file, preprocessing_);
     preprocessing_.longest_side = 480;
     preprocessing_.min_side = 32;  // two cells of stride 16: a sliver of a picture still has a grid
   }
@@ -32,10 +58,14 @@ class ConvBackbone final : public Backbone {
   double flops(int height, int width) const override { return net_.flops(height, width); }
 
   PatchFeatures extract(const Pixels& pixels) const override {
-    const FeatureMap map = std::move(net_.run(pixels).front());
-    const Eigen::Index patches = static_cast<Eigen::Index>(map.height) * map.width;
-    return {
-        Eigen::Map<const Matrix>(map.hwc.data(), patches, map.channels), map.height, map.width, {}};
+    PatchFeatures features;
+    net_.run(pixels, [&](int height, int width, int channels) {
+      features.grid_height = height;
+      features.grid_width = width;
+      features.patches.resize(static_cast<Eigen::Index>(height) * width, channels);
+      return features.patches.data();
+    });
+    return features;
   }
 
  private:

@@ -52,8 +52,8 @@ class ConvBuilder {
   std::vector<ConvStep> steps_;
 };
 
-/// The plan as a backbone. The file's metadata may say normalization "caffe"; else it is
-/// ImageNet's.
+/// The plan as a backbone. The file's metadata may say normalization "caffe", or "minus_mean" with
+/// three numbers as "mean"; else it is ImageNet's.
 std::unique_ptr<Backbone> make_conv_backbone(const BackboneWeights& weights,
                                              ConvPlan plan,
                                              const BackboneOptions& options);

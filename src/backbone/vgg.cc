@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "weights/keras_vgg.h"
+#include "weights/vgg_files.h"
 #include "weights/vgg_names.h"
 
 namespace ria {
@@ -82,10 +82,8 @@ ConvPlan plan_vgg(const TensorFile& file, const std::string& cut) {
 }
 
 std::unique_ptr<Backbone> make_vgg(const BackboneWeights& weights, const BackboneOptions& options) {
-  if (is_keras_vgg(weights.file)) {
-    return make_vgg({weights.name, convert_keras_vgg(weights.file), weights.sha256}, options);
-  }
-  return make_conv_backbone(weights, plan_vgg(weights.file, options.cut), options);
+  const BackboneWeights named{weights.name, torchvision_vgg(weights.file), weights.sha256};
+  return make_conv_backbone(named, plan_vgg(named.file, options.cut), options);
 }
 
 }  // namespace ria

@@ -58,6 +58,21 @@ class Reader {
     return source;
   }
 
+  /// An adapter and nothing else by that name: one of another kind would be half read.
+  AdapterSource adapter(const std::string& name, int dim, int width) const {
+    AdapterSource source{linear(name + ".D_fc1", width, dim), linear(name + ".D_fc2", dim, width)};
+    source.in.bias = values(name + ".D_fc1.bias", width);
+    source.out.bias = values(name + ".D_fc2.bias", dim);
+    for (auto it = names_.lower_bound(name + "."); it != names_.end(); ++it) {
+      if (!it->first.starts_with(name + ".")) break;
+      if (it->first.starts_with(name + ".D_fc1.") || it->first.starts_with(name + ".D_fc2.")) {
+        continue;
+      }
+      throw read_error(file_.path(), it->second + " belongs to an adapter of an unknown kind");
+    }
+    return source;
+  }
+
   /// Queries, keys and values as one layer, however the file keeps them.
   LinearSource qkv(const std::string& attention, int dim) const {
     if (has(attention + ".qkv.weight")) return linear(attention + ".qkv", 3 * dim, dim);
@@ -74,6 +89,12 @@ class Reader {
  private:
   std::function<void(int, float*)> rows(const std::string& name, int outputs, int inputs) const {
     const Tensor& found = tensor(name, static_cast<std::int64_t>(outputs) * inputs);
+    if (found.shape.front() != outputs) {  // as many values, but transposed
+      throw read_error(
+          file_.path(),
+          fmt::format(
+              "{} has {} rows, {} were expected", names_.at(name), found.shape.front(), outputs));
+    }
     if (found.dtype == DType::F32) {
       return [found, inputs](int row, float* values) {
         const std::size_t bytes = inputs * sizeof(float);
@@ -90,6 +111,8 @@ class Reader {
   const Names& names_;
 };
 
+constexpr float kParallelAdapter = 0.2f;  // SelaVPR's share of the adapter beside the MLP
+
 BlockSource read_block(const Reader& reader, const VitShape& shape, int block) {
   const std::string name = fmt::format("blocks.{}.", block);
   const int dim = shape.dim;
@@ -105,6 +128,11 @@ BlockSource read_block(const Reader& reader, const VitShape& shape, int block) {
   source.up = shape.gated ? reader.linear(name + "mlp.w12", 2 * shape.hidden, dim)
                           : reader.linear(name + "mlp.fc1", shape.hidden, dim);
   source.down = reader.linear(name + (shape.gated ? "mlp.w3" : "mlp.fc2"), dim, shape.hidden);
+  if (shape.adapter > 0) {
+    source.adapter1 = reader.adapter(name + "adapter1", dim, shape.adapter);
+    source.adapter2 = reader.adapter(name + "adapter2", dim, shape.adapter);
+    source.adapter2->factor = kParallelAdapter;
+  }
   return source;
 }
 
@@ -233,17 +261,42 @@ void Vit::read_patches(const Pixels& pixels, int first, int count, int lanes, fl
   }
 }
 
-Matrix Vit::tokens(const Pixels& pixels) const {
+void Vit::check_size(const Pixels& pixels) const {
   if (pixels.height < shape_.patch || pixels.width < shape_.patch) {
     throw std::invalid_argument(fmt::format("picture of {}x{} pixels is smaller than a patch of {}",
                                             pixels.height,
                                             pixels.width,
                                             shape_.patch));
   }
+}
+
+void Vit::run(const Pixels& pixels, const Transformer::RowOf& row_of) const {
   const auto read = [&](int first, int count, int lanes, float* panel) {
     read_patches(pixels, first, count, lanes, panel);
   };
-  return transformer_->run(read, *start(grid(pixels.height), grid(pixels.width)));
+  transformer_->run(read, *start(grid(pixels.height), grid(pixels.width)), row_of);
+}
+
+Matrix Vit::tokens(const Pixels& pixels) const {
+  check_size(pixels);
+  Matrix out(leading_.rows() + grid(pixels.height) * grid(pixels.width), dim());
+  run(pixels, [&](int token) { return out.row(token).data(); });
+  return out;
+}
+
+PatchFeatures Vit::features(const Pixels& pixels) const {
+  check_size(pixels);
+  PatchFeatures features;
+  features.grid_height = grid(pixels.height);
+  features.grid_width = grid(pixels.width);
+  features.patches.resize(features.grid_height * features.grid_width, dim());
+  features.class_token.resize(dim());
+  run(pixels, [&](int token) {
+    if (token == 0) return features.class_token.data();
+    const auto patch = token - leading_.rows();
+    return patch < 0 ? nullptr : features.patches.row(patch).data();
+  });
+  return features;
 }
 
 namespace {
@@ -267,15 +320,7 @@ class VitBackbone final : public Backbone {
     return result;
   }
 
-  PatchFeatures extract(const Pixels& pixels) const override {
-    const Matrix tokens = vit_->tokens(pixels);
-    PatchFeatures features;
-    features.grid_height = vit_->grid(pixels.height);
-    features.grid_width = vit_->grid(pixels.width);
-    features.patches = tokens.bottomRows(features.grid_height * features.grid_width);
-    features.class_token = tokens.row(0);
-    return features;
-  }
+  PatchFeatures extract(const Pixels& pixels) const override { return vit_->features(pixels); }
 
   double flops(int height, int width) const override {
     return vit_->flops(1 + vit_->shape().registers + vit_->grid(height) * vit_->grid(width));
@@ -319,8 +364,10 @@ VitOutput resolve(const VitShape& shape, const BackboneOptions& options) {
   }
   output.blocks = output.facet == Facet::kToken ? layer + 1 : layer;
   output.final_norm = options.final_norm;
+  // SelaVPR's networks keep the rule of networks without registers.
+  const bool reg = shape.registers > 0 && shape.adapter == 0;
   output.position_rule =
-      options.position_rule.value_or(shape.registers > 0 ? PositionRule::kReg : PositionRule::kHub);
+      options.position_rule.value_or(reg ? PositionRule::kReg : PositionRule::kHub);
   output.stride = options.stride;
   return output;
 }

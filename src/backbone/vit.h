@@ -31,6 +31,8 @@ class Vit {
 
   /// One row a token: class token, registers, patches in row-major order.
   Matrix tokens(const Pixels& pixels) const;
+  /// The same without the registers.
+  PatchFeatures features(const Pixels& pixels) const;
   /// The table of positions for a grid.
   Matrix positions(int height, int width) const;
   /// Patches down and across.
@@ -48,6 +50,8 @@ class Vit {
   Vit() = default;
   void load(const TensorFile& file, Precision precision);
   void load_facet(const TensorFile& file, const std::map<std::string, std::string>& names);
+  void check_size(const Pixels& pixels) const;
+  void run(const Pixels& pixels, const Transformer::RowOf& row_of) const;
   void read_patches(const Pixels& pixels, int first, int count, int lanes, float* panel) const;
 
   VitShape shape_;

@@ -35,8 +35,9 @@ struct Describe {
     if (paths.size() == 1 && fs::is_directory(paths[0])) options.names_relative_to = paths[0];
     Recognizer recognizer(method.methods()[0], method.options());
     recognizer.fit(pictures, options);
-    const Descriptions all = recognizer.describe(pictures, options);
+    Descriptions all = recognizer.describe(pictures, options);
     report_failures(all.failures, pictures.size());
+    recognizer.finish(all, static_cast<int>(pictures.size()));
     const Descriptions good = all.without_failures();
     save_descriptors(target, good, recognizer.header());
     fmt::print("{}: {} descriptors of {} dims by {}\n",

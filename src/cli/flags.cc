@@ -16,6 +16,8 @@ namespace ria::cli {
 
 namespace {
 
+constexpr char kDefaultMethod[] = "resnet50-ria";
+
 std::string the_command_line;
 
 std::string quoted(const std::string& word) {
@@ -39,14 +41,56 @@ void MethodFlags::add_runtime(CLI::App& command) {
 }
 
 void MethodFlags::add(CLI::App& command, bool many) {
-  CLI::Option* method = command.add_option("--method", methods_, "method, see 'ria methods'")
-                            ->capture_default_str()
-                            ->type_name("NAME");
-  many ? method->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-       : method->expected(1);
+  add_choice(command, many);
   add_head(command);
+  add_behind_head(command);
   add_image(command);
   add_runtime(command);
+}
+
+void MethodFlags::add_choice(CLI::App& command, bool many) {
+  CLI::Option* method =
+      command
+          .add_option("--method",
+                      methods_,
+                      "method, see 'ria methods'; with options of its own: NAME:d=128,center=true")
+          ->default_str(kDefaultMethod)
+          ->type_name("NAME");
+  many ? method->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+       : method->expected(1);
+  command
+      .add_option("--backbone",
+                  backbone_,
+                  "any network, with --aggregator; or the network of cosplace, eigenplaces, ...")
+      ->type_name("NAME");
+  command
+      .add_option("--aggregator",
+                  aggregator_,
+                  "what pools the features of --backbone: ria, gem, mean, vlad or netvlad")
+      ->type_name("NAME")
+      ->excludes(method);
+  command.add_option("--descriptors_dimension",
+                     descriptors_dimension_,
+                     "length of the descriptors, of those the method comes in; 0: its own");
+}
+
+std::vector<std::string> MethodFlags::methods() const {
+  if (descriptors_dimension_ < 0) {
+    throw std::invalid_argument(fmt::format(
+        "--descriptors_dimension is {}, at least 1 was expected", descriptors_dimension_));
+  }
+  const bool pairing = methods_.empty() && (!backbone_.empty() || !aggregator_.empty());
+  if (pairing) {
+    return {method_name(
+        "", backbone_.empty() ? "resnet50" : backbone_, aggregator_, descriptors_dimension_)};
+  }
+  std::vector<std::string> names;
+  for (const std::string& name :
+       methods_.empty() ? std::vector<std::string>{kDefaultMethod} : methods_) {
+    names.push_back(method_name(name, backbone_, "", descriptors_dimension_));
+    choose_method(names.back(), options());
+  }
+  return names;
 }
 
 void MethodFlags::add_head(CLI::App& command) {
@@ -70,8 +114,60 @@ void MethodFlags::add_head(CLI::App& command) {
   flag("--iterations", ria.iterations, "ria: steps of newton_schulz");
   flag("--alpha", ria.alpha, "ria: exponent of power, in (0, 1]");
   flag("--p", options_.gem.p, "gem: exponent");
-  flag("--gem_sign", gem_sign_, "gem: preserve, clamp or absolute");
+  flag("--gem_sign",
+       gem_sign_,
+       "gem: preserve, clamp or absolute; unset: preserve for transformers, else clamp");
   flag("--gem_eps", options_.gem.gem_eps, "gem: floor of clamp");
+  VladOptions& vlad = options_.vlad;
+  command.add_option("--clusters", vlad.clusters, "vlad, netvlad: centres of a fitted vocabulary")
+      ->group(group);
+  command
+      .add_option("--vocabulary",
+                  vlad.vocabulary,
+                  "vlad, netvlad: file, cached weight (anyloc-urban) or database: fitted on it")
+      ->type_name("FILE|NAME")
+      ->group(group);
+  command.add_flag("--vlad_soft", vlad.vlad_soft, "vlad: soft assignment, as AnyLoc's")
+      ->group(group);
+  flag("--soft_temperature", vlad.soft_temperature, "vlad: of the soft assignment");
+  flag("--intra_normalize", vlad.intra_normalize, "vlad: L2 for each cluster: true or false");
+}
+
+void MethodFlags::add_behind_head(CLI::App& command) {
+  const std::string group = "Behind the descriptor";
+  command
+      .add_flag("--center", options_.post.center, "remove the database's mean descriptor, then L2")
+      ->group(group);
+  command.add_option("--pca", options_.post.pca, "keep so many directions of largest variance")
+      ->type_name("N")
+      ->group(group);
+  command.add_flag("--whiten", options_.post.whiten, "pca: divide each by its standard deviation")
+      ->group(group);
+  command
+      .add_option("--fit_folder",
+                  options_.fit_folder,
+                  "fit vocabulary, center and pca on these pictures instead of the database")
+      ->type_name("FOLDER")
+      ->group(group);
+  command
+      .add_option("--rerank",
+                  options_.rerank,
+                  "look at the first answers again: none, patches or local (selavpr)")
+      ->type_name("KIND")
+      ->group(group);
+  const auto rerank = [&](const char* name, auto& field, const char* text) {
+    command.add_option(name, field, text)->capture_default_str()->group(group);
+  };
+  PatchRerankOptions& patches = options_.patches;
+  rerank("--rerank_depth", options_.rerank_depth, "at how many of them");
+  rerank("--rerank_d", patches.rerank_d, "patches: values kept of a patch");
+  rerank("--rerank_seed", patches.rerank_seed, "patches: seed of their projection");
+  rerank("--rerank_tolerance",
+         patches.rerank_tolerance,
+         "patches: how far matches may disagree, as a share of the longest side");
+  rerank("--rerank_cosine_weight",
+         patches.rerank_cosine_weight,
+         "patches: weight of the descriptors' cosine beside them");
 }
 
 void MethodFlags::add_image(CLI::App& command) {
@@ -133,7 +229,7 @@ MethodOptions MethodFlags::options() const {
   MethodOptions options = options_;
   options.ria.estimator = parse_estimator(estimator_);
   options.ria.mapping = parse_mapping(mapping_);
-  options.gem.sign = parse_gem_sign(gem_sign_);
+  if (!gem_sign_.empty()) options.gem.sign = parse_gem_sign(gem_sign_);
   options.backbone.precision = parse_precision(precision_);
   options.backbone.layer = layer_;
   if (!facet_.empty()) options.backbone.facet = parse_facet(facet_);
@@ -144,7 +240,8 @@ MethodOptions MethodFlags::options() const {
     throw std::invalid_argument(
         fmt::format("--normalize_patches is '{}', true or false was expected", normalize_patches_));
   }
-  options.ria.normalize_patches = options.gem.normalize_patches = normalize_patches_ == "true";
+  options.ria.normalize_patches = options.gem.normalize_patches = options.vlad.normalize_patches =
+      normalize_patches_ == "true";
   for (const int side : image_size_) {
     if (side < 1)
       throw std::invalid_argument(fmt::format("--image_size is {}, at least 1 was expected", side));

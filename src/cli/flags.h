@@ -20,20 +20,25 @@ class MethodFlags {
   /// Only the flags that choose weights and threads: what a command with a ready index needs.
   void add_runtime(CLI::App& command);
 
-  const std::vector<std::string>& methods() const { return methods_; }
+  /// The methods as choose_method() reads them; throws std::invalid_argument naming the flag.
+  std::vector<std::string> methods() const;
   /// What the flags say; throws std::invalid_argument naming the flag.
   MethodOptions options() const;
   int num_threads() const { return num_threads_; }
 
  private:
+  void add_choice(CLI::App& command, bool many);
   void add_head(CLI::App& command);
+  void add_behind_head(CLI::App& command);
   void add_image(CLI::App& command);
 
-  std::vector<std::string> methods_ = {"resnet50-ria"};
+  std::vector<std::string> methods_;
+  std::string backbone_, aggregator_;
+  int descriptors_dimension_ = 0;
   MethodOptions options_;
   std::string estimator_ = to_string(RiaOptions{}.estimator);
   std::string mapping_ = to_string(RiaOptions{}.mapping);
-  std::string gem_sign_ = to_string(GemOptions{}.sign);
+  std::string gem_sign_;
   std::string normalize_patches_ = "true";
   std::string precision_ = to_string(BackboneOptions{}.precision);
   std::optional<int> layer_;

@@ -22,8 +22,9 @@ struct Build {
     options.names_relative_to = folder;
     Recognizer recognizer(method.methods()[0], method.options());
     recognizer.fit(pictures, options);
-    const Descriptions described = recognizer.describe(pictures, options);
+    Descriptions described = recognizer.describe(pictures, options);
     report_failures(described.failures, pictures.size());
+    recognizer.finish(described, static_cast<int>(pictures.size()));
     const Index index = recognizer.index(described);
     index.save(out);
     fmt::print("{}: {} places, {} dims by {}\n",

@@ -70,8 +70,11 @@ int main(int argc, char** argv) {
                          add_index,
                          add_query,
                          add_eval,
+                         add_datasets,
+                         add_study,
                          add_methods,
                          add_weights,
+                         add_vocabulary,
                          add_simulate,
                          add_demo}) {
     add(program);

@@ -111,7 +111,7 @@ struct Query {
     const Descriptions all = recognizer.describe(pictures, options);
     report_failures(all.failures, pictures.size());
     const Descriptions good = all.without_failures();
-    print(index, good, index.search(good.descriptors, k));
+    print(index, good, recognizer.search(index, good, k, options));
   }
 };
 

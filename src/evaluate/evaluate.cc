@@ -17,46 +17,74 @@ namespace {
 
 using nlohmann::json;
 
-bool hit(const std::vector<Match>& predictions, const std::vector<int>& positives, int k) {
-  const auto end = predictions.begin() + std::min<std::ptrdiff_t>(k, std::ssize(predictions));
-  return std::any_of(predictions.begin(), end, [&](const Match& match) {
-    return std::binary_search(positives.begin(), positives.end(), match.place);
-  });
+/// Rows of some pictures of many.
+Descriptions choose(const Descriptions& all, const std::vector<int>& pictures) {
+  Descriptions chosen;
+  chosen.descriptors = all.descriptors(pictures, Eigen::all);
+  for (const int i : pictures) {
+    chosen.names.push_back(all.names[i]);
+    chosen.image_sizes.push_back(all.image_sizes[i]);
+    if (!all.locals.empty()) chosen.locals.push_back(all.locals[i]);
+  }
+  return chosen;
+}
+
+/// Positions of the described pictures among all: places first, then queries.
+struct Split {
+  std::vector<int> places, queries;
+};
+
+Split split_good(const Descriptions& all, int database) {
+  std::vector<char> bad(all.names.size(), 0);
+  for (const Failure& failure : all.failures) bad[failure.picture] = 1;
+  Split split;
+  for (int i = 0; i < static_cast<int>(bad.size()); ++i) {
+    if (!bad[i]) (i < database ? split.places : split.queries).push_back(i);
+  }
+  if (split.places.empty()) {
+    throw std::runtime_error("none of the database pictures could be described; the first: " +
+                             all.failures.front().reason);
+  }
+  return split;
 }
 
 /// Search of the described queries among the described places. A picture that failed is neither
 /// found nor finds anything; it keeps its place in the numbering and its share of the denominator.
-std::vector<std::vector<Match>> search_all(const Descriptions& all,
-                                           int database,
-                                           const IndexHeader& header,
-                                           int k) {
-  std::vector<char> bad(all.names.size(), 0);
-  for (const Failure& failure : all.failures) bad[failure.picture] = 1;
-  std::vector<int> places, queries;
-  for (int i = 0; i < static_cast<int>(bad.size()); ++i) {
-    if (!bad[i]) (i < database ? places : queries).push_back(i);
-  }
-  if (places.empty()) {
-    throw std::runtime_error("none of the database pictures could be described; the first: " +
-                             all.failures.front().reason);
-  }
-  Index index(header);
-  std::vector<std::string> names;
-  for (const int i : places) names.push_back(all.names[i]);
-  index.add(all.descriptors(places, Eigen::all), names);
-  const auto found = index.search(Matrix(all.descriptors(queries, Eigen::all)), k);
-  std::vector<std::vector<Match>> predictions(bad.size() - database);
-  for (std::size_t q = 0; q < queries.size(); ++q) {
+void search_all(const Recognizer& recognizer,
+                const Descriptions& all,
+                const EvaluateOptions& options,
+                std::map<std::string, PairScores>& compared,
+                Evaluation& e) {
+  int depth = options.num_predictions;
+  for (const int k : options.recall_values) depth = std::max(depth, k);
+  const Split split = split_good(all, e.database);
+  const Index index = recognizer.index(choose(all, split.places));
+  const Descriptions queries = choose(all, split.queries);
+  const auto seconds = [start = std::chrono::steady_clock::now()] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const auto found =
+      recognizer.search(index, queries, depth, options.run, &compared[recognizer.local_key()]);
+  e.predictions.resize(static_cast<std::size_t>(e.queries));
+  for (std::size_t q = 0; q < found.size(); ++q) {
     for (const Match& match : found[q]) {
-      predictions[queries[q] - database].push_back({places[match.place], match.score});
+      e.predictions[split.queries[q] - e.database].push_back(
+          {split.places[match.place], match.score});
     }
   }
-  return predictions;
+  e.seconds["search"] = seconds();
+  e.seconds["wall"] = all.seconds.wall + seconds();
+  const auto scores = sample_scores(queries.descriptors, choose(all, split.places).descriptors);
+  if (!scores.empty()) e.open_set_threshold = open_set_threshold(scores);
 }
 
 json evaluation_json(const Evaluation& e) {
   json recall = json::object();
   for (const auto& [k, percent] : e.recall) recall[std::to_string(k)] = percent;
+  json interval = json::object();
+  for (const auto& [k, bounds] : e.interval) {
+    interval[std::to_string(k)] = {bounds.low, bounds.high};
+  }
   json failures = json::array();
   for (const Failure& failure : e.failures)
     failures.push_back({{"file", failure.file}, {"reason", failure.reason}});
@@ -66,6 +94,11 @@ json evaluation_json(const Evaluation& e) {
           {"database", e.database},
           {"dim", e.dim},
           {"recall", recall},
+          {"interval", interval},
+          {"average_precision", e.precision_recall.average_precision},
+          {"recall_at_full_precision", e.precision_recall.recall_at_full_precision},
+          {"open_set_threshold", e.open_set_threshold},
+          {"bytes", e.dim * sizeof(float)},
           {"seconds", e.seconds},
           {"options", json::parse(e.options)},
           {"seed", e.seed},
@@ -81,12 +114,19 @@ std::map<int, double> recall_at(const std::vector<std::vector<Match>>& predictio
                                 const std::vector<int>& ks) {
   std::map<int, double> recall;
   for (const int k : ks) {
-    int hits = 0;
-    for (std::size_t q = 0; q < predictions.size(); ++q)
-      hits += hit(predictions[q], positives.at(q), k);
-    recall[k] = predictions.empty() ? 0.0 : 100.0 * hits / static_cast<double>(predictions.size());
+    const std::vector<char> hits = hits_at(predictions, positives, k);
+    const auto count = std::count(hits.begin(), hits.end(), 1);
+    recall[k] = hits.empty() ? 0.0 : 100.0 * static_cast<double>(count) / std::ssize(hits);
   }
   return recall;
+}
+
+void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evaluation& e) {
+  e.recall = recall_at(e.predictions, dataset.positives, recall_values);
+  for (const int k : recall_values) {
+    e.interval[k] = bootstrap_interval(hits_at(e.predictions, dataset.positives, k));
+  }
+  e.precision_recall = precision_recall(e.predictions, dataset.positives);
 }
 
 std::string Evaluation::line() const {
@@ -102,40 +142,33 @@ std::vector<Evaluation> evaluate(const Dataset& dataset,
                                  const EvaluateOptions& options) {
   const auto recognizers = make_recognizers(methods, method_options);
   std::vector<const Recognizer*> views;
-  for (const auto& recognizer : recognizers) {
-    recognizer->fit(dataset.database, options.run);
-    views.push_back(recognizer.get());
-  }
+  fit_together(recognizers, dataset.database, options.run);
+  for (const auto& recognizer : recognizers) views.push_back(recognizer.get());
   std::vector<std::filesystem::path> pictures = dataset.database;
   pictures.insert(pictures.end(), dataset.queries.begin(), dataset.queries.end());
-  const std::vector<Descriptions> described = describe_together(views, pictures, options.run);
+  std::vector<Descriptions> described = describe_together(views, pictures, options.run);
 
-  int depth = options.num_predictions;
-  for (const int k : options.recall_values) depth = std::max(depth, k);
+  std::map<std::string, PairScores> compared;  // by what is kept of a picture
   std::vector<Evaluation> evaluations;
   for (std::size_t m = 0; m < methods.size(); ++m) {
-    const auto start = std::chrono::steady_clock::now();
-    const IndexHeader header = recognizers[m]->header();
     Evaluation e;
-    e.predictions =
-        search_all(described[m], static_cast<int>(dataset.database.size()), header, depth);
-    const std::chrono::duration<double> search = std::chrono::steady_clock::now() - start;
-    const StageSeconds& spent = described[m].seconds;
-    e.seconds = {{"decode", spent.decode},
-                 {"backbone", spent.backbone},
-                 {"aggregate", spent.aggregate},
-                 {"search", search.count()},
-                 {"wall", spent.wall + search.count()}};
     e.method = methods[m];
     e.dataset = dataset.name;
     e.queries = static_cast<int>(dataset.queries.size());
     e.database = static_cast<int>(dataset.database.size());
+    recognizers[m]->finish(described[m], e.database);
+    const IndexHeader header = recognizers[m]->header();
     e.dim = header.dim;
-    e.recall = recall_at(e.predictions, dataset.positives, options.recall_values);
     e.options = header.options;
     e.weights_sha256 = header.weights_sha256;
-    e.seed = method_options.ria.seed;
+    e.seed = recognizers[m]->options().ria.seed;
     e.failures = described[m].failures;
+    const StageSeconds& spent = described[m].seconds;
+    e.seconds = {
+        {"decode", spent.decode}, {"backbone", spent.backbone}, {"aggregate", spent.aggregate}};
+    if (recognizers[m]->reranker() != nullptr) e.seconds["local"] = spent.local;
+    search_all(*recognizers[m], described[m], options, compared, e);
+    judge(dataset, options.recall_values, e);
     evaluations.push_back(std::move(e));
   }
   return evaluations;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "image/resize.h"
@@ -17,7 +18,7 @@ constexpr std::array<float, 3> kDeviation = {0.229f, 0.224f, 0.225f};
 constexpr std::array<float, 3> kCaffeMean = {103.939f, 116.779f, 123.68f};
 
 /// The float of each of the 256 values of a plane.
-std::array<float, 256> value_table(int plane, Normalization normalization) {
+std::array<float, 256> value_table(int plane, Normalization normalization, float mean) {
   std::array<float, 256> table{};
   for (int v = 0; v < 256; ++v) {
     const float value = static_cast<float>(v);
@@ -30,6 +31,9 @@ std::array<float, 256> value_table(int plane, Normalization normalization) {
         break;
       case Normalization::kRaw:
         table[v] = value;
+        break;
+      case Normalization::kMinusMean:
+        table[v] = value - mean;
         break;
     }
   }
@@ -63,6 +67,10 @@ void Preprocessing::validate() const {
   not_negative("width", width);
   not_negative("longest_side", longest_side);
   not_negative("shortest_side", shortest_side);
+  for (const float value : mean) {
+    require(std::isfinite(value),
+            fmt::format("mean holds {}, finite numbers were expected", value));
+  }
   require(min_side >= 1, fmt::format("min_side is {}, must be at least 1", min_side));
   require(multiple >= 1, fmt::format("multiple is {}, must be at least 1", multiple));
   require((height > 0) == (width > 0),
@@ -87,12 +95,14 @@ void Preprocessing::validate() const {
   long_enough("width", width, "multiple", multiple);
 }
 
-Pixels to_pixels(const Image& image, Normalization normalization) {
+Pixels to_pixels(const Image& image,
+                 Normalization normalization,
+                 const std::array<float, 3>& mean) {
   check_image(image);
   const std::size_t area = static_cast<std::size_t>(image.height) * image.width;
   Pixels pixels{image.height, image.width, std::vector<float>(3 * area)};
   for (int plane = 0; plane < 3; ++plane) {
-    const std::array<float, 256> table = value_table(plane, normalization);
+    const std::array<float, 256> table = value_table(plane, normalization, mean[plane]);
     const int channel = normalization == Normalization::kCaffe ? 2 - plane : plane;
     const std::uint8_t* source = image.rgb.data() + channel;
     float* destination = pixels.chw.data() + plane * area;
@@ -160,10 +170,12 @@ Pixels preprocess(const Image& image, const Preprocessing& options) {
   }
   // Published descriptors depend on the order: "pil" kinds resize bytes, "tensor" kinds resize
   // what is already normalised.
-  Pixels pixels =
-      is_pil(options.resize)
-          ? to_pixels(resize_image(image, height, width, options.resize), options.normalization)
-          : resize_pixels(to_pixels(image, options.normalization), height, width, options.resize);
+  const auto normalized = [&](const Image& picture) {
+    return to_pixels(picture, options.normalization, options.mean);
+  };
+  Pixels pixels = is_pil(options.resize)
+                      ? normalized(resize_image(image, height, width, options.resize))
+                      : resize_pixels(normalized(image), height, width, options.resize);
   const int cropped_height = height / options.multiple * options.multiple;
   const int cropped_width = width / options.multiple * options.multiple;
   if (cropped_height == height && cropped_width == width) return pixels;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 // An index file is a safetensors container: metadata say what made it, "descriptors" holds the
-// vectors, "names" the places as a JSON list, "projection" a fitted matrix where there is one.
+// vectors, "names" the places as a JSON list, "fitted.NAME" a fitted matrix, "local" what a
+// re-ranker needs of the places, one behind the other, and "local_grids" the grids of each.
 #include "ria/index.h"
 
 #include <faiss/IndexFlat.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -16,7 +20,8 @@ namespace ria {
 
 namespace {
 
-constexpr char kFormat[] = "ria-index-1";
+constexpr char kFormat[] = "ria-index-2";
+constexpr char kFitted[] = "fitted.";
 
 Tensor matrix_tensor(const float* values, std::int64_t rows, std::int64_t columns) {
   return make_tensor({rows, columns}, std::vector<float>(values, values + rows * columns));
@@ -64,6 +69,53 @@ IndexHeader read_header(const TensorFile& file) {
   return {field("method"), field("options"), field("weights_sha256"), field("ria_version"), 0};
 }
 
+void put_locals(const std::vector<PackedLocalFeatures>& locals, TensorMap& tensors) {
+  std::vector<std::uint8_t> halves, grids;
+  const auto append = [](std::vector<std::uint8_t>& to, const void* from, std::size_t size) {
+    const auto* bytes = static_cast<const std::uint8_t*>(from);
+    to.insert(to.end(), bytes, bytes + size);
+  };
+  for (const PackedLocalFeatures& local : locals) {
+    const std::int32_t grid[2] = {local.grid_height, local.grid_width};
+    append(halves, local.halves.data(), local.halves.size() * sizeof(std::uint16_t));
+    append(grids, grid, sizeof grid);
+  }
+  const std::int64_t dim = locals[0].dim, values = std::ssize(halves) / 2;
+  tensors["local"] = make_tensor(DType::F16, {values / dim, dim}, std::move(halves));
+  tensors["local_grids"] = make_tensor(DType::I32, {std::ssize(locals), 2}, std::move(grids));
+}
+
+std::vector<PackedLocalFeatures> read_locals(const TensorFile& file, std::size_t places) {
+  if (!file.contains("local")) return {};
+  const Tensor &halves = file.at("local"), &grids = file.at("local_grids");
+  const auto damaged = [&] {
+    return std::runtime_error(file.path().string() + " is damaged: its local features");
+  };
+  if (halves.dtype != DType::F16 || halves.shape.size() != 2 || grids.dtype != DType::I32 ||
+      grids.size() != 2 * static_cast<std::int64_t>(places)) {
+    throw damaged();
+  }
+  const std::int64_t dim = halves.shape[1];
+  std::vector<PackedLocalFeatures> locals(places);
+  std::int64_t row = 0;
+  for (std::size_t i = 0; i < places; ++i) {
+    std::int32_t grid[2];
+    std::memcpy(grid, grids.bytes.data() + i * sizeof grid, sizeof grid);
+    const std::int64_t rows = static_cast<std::int64_t>(grid[0]) * grid[1];
+    if (grid[0] < 0 || grid[1] < 0 || rows > halves.shape[0] - row) throw damaged();
+    locals[i] = {std::vector<std::uint16_t>(static_cast<std::size_t>(rows * dim)),
+                 static_cast<int>(dim),
+                 grid[0],
+                 grid[1]};
+    std::memcpy(locals[i].halves.data(),
+                halves.bytes.data() + row * dim * sizeof(std::uint16_t),
+                static_cast<std::size_t>(rows * dim) * sizeof(std::uint16_t));
+    row += rows;
+  }
+  if (row != halves.shape[0]) throw damaged();
+  return locals;
+}
+
 void check_finite(const Matrix& m) {
   if (!m.allFinite()) throw std::invalid_argument("a descriptor holds NaN or infinity");
 }
@@ -73,7 +125,8 @@ void check_finite(const Matrix& m) {
 struct Index::Impl {
   IndexHeader header;
   std::vector<std::string> names;
-  Matrix projection;
+  std::map<std::string, Matrix> fitted;
+  std::vector<PackedLocalFeatures> locals;
   faiss::IndexFlatIP flat;
 
   explicit Impl(IndexHeader h) : header(std::move(h)), flat(header.dim) {}
@@ -99,19 +152,28 @@ Index& Index::operator=(Index&&) noexcept = default;
 const IndexHeader& Index::header() const { return impl_->header; }
 int Index::size() const { return static_cast<int>(impl_->names.size()); }
 const std::vector<std::string>& Index::names() const { return impl_->names; }
-const Matrix& Index::projection() const { return impl_->projection; }
-void Index::set_projection(Matrix projection) { impl_->projection = std::move(projection); }
+const std::map<std::string, Matrix>& Index::fitted() const { return impl_->fitted; }
+void Index::set_fitted(std::map<std::string, Matrix> fitted) { impl_->fitted = std::move(fitted); }
+const std::vector<PackedLocalFeatures>& Index::locals() const { return impl_->locals; }
 
-void Index::add(const Matrix& descriptors, const std::vector<std::string>& names) {
+void Index::add(const Matrix& descriptors,
+                const std::vector<std::string>& names,
+                std::vector<PackedLocalFeatures> locals) {
   if (descriptors.rows() != static_cast<Eigen::Index>(names.size())) {
     throw std::invalid_argument(
         fmt::format("{} descriptors, {} names", descriptors.rows(), names.size()));
+  }
+  const bool keeps = !impl_->locals.empty() || (size() == 0 && !locals.empty());
+  if (locals.size() != (keeps ? names.size() : 0)) {
+    throw std::invalid_argument(
+        fmt::format("{} local features, {} places", locals.size(), names.size()));
   }
   if (descriptors.rows() == 0) return;
   impl_->check_width(descriptors);
   check_finite(descriptors);
   impl_->flat.add(descriptors.rows(), descriptors.data());
   impl_->names.insert(impl_->names.end(), names.begin(), names.end());
+  std::move(locals.begin(), locals.end(), std::back_inserter(impl_->locals));
 }
 
 std::vector<std::vector<Match>> Index::search(const Matrix& queries, int k) const {
@@ -137,10 +199,10 @@ std::vector<Match> Index::search(const Descriptor& query, int k) const {
 void Index::save(const std::filesystem::path& file) const {
   TensorMap tensors{{"descriptors", matrix_tensor(impl_->flat.get_xb(), size(), header().dim)},
                     {"names", text_tensor(json_text(nlohmann::json(names())))}};
-  if (projection().size() > 0) {
-    tensors["projection"] =
-        matrix_tensor(projection().data(), projection().rows(), projection().cols());
+  for (const auto& [name, matrix] : fitted()) {
+    tensors[kFitted + name] = matrix_tensor(matrix.data(), matrix.rows(), matrix.cols());
   }
+  if (!locals().empty()) put_locals(locals(), tensors);
   write_safetensors(file,
                     tensors,
                     {{"format", kFormat},
@@ -164,8 +226,13 @@ Index Index::load(const std::filesystem::path& path) {
                                          names.size()));
   }
   Index index(std::move(header));
-  if (file.contains("projection")) index.set_projection(tensor_matrix(file, "projection"));
-  index.add(descriptors, names);
+  std::map<std::string, Matrix> fitted;
+  for (const auto& [name, tensor] : file.tensors()) {
+    if (name.starts_with(kFitted))
+      fitted[name.substr(sizeof kFitted - 1)] = tensor_matrix(file, name);
+  }
+  index.set_fitted(std::move(fitted));
+  index.add(descriptors, names, read_locals(file, names.size()));
   return index;
 }
 

@@ -4,174 +4,224 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <stdexcept>
+
+#include "method/table.h"
 
 namespace ria {
 
 namespace {
 
-using nlohmann::json;
+const std::string kDatabase = "database";  // a vocabulary fitted on it
 
-constexpr char kRiaPaper[] = "Riemannian Invariant Aggregation for visual place recognition";
-constexpr char kGemPaper[] = "Radenovic et al., Fine-tuning CNN image retrieval, TPAMI 2019";
-constexpr char kMeanPaper[] =
-    "Babenko and Lempitsky, Aggregating deep convolutional features, ICCV 2015";
+constexpr const char* kTrainedHeads[] = {
+    "cosplace", "netvlad_head", "mixvpr", "salad", "selavpr", "ria_ft"};
 
-struct NamedBackbone {
-  const char* name;
-  const char* summary;
-  const char* weights;  // name in weight_sources(); empty: needs none
-};
-
-// clang-format off
-constexpr NamedBackbone kBackbones[] = {
-    {"resnet50",          "ImageNet ResNet50",            "resnet50"},
-    {"resnet18",          "ImageNet ResNet18",            "resnet18-torchvision"},
-    {"resnet101",         "ImageNet ResNet101",           "resnet101-torchvision"},
-    {"resnet152",         "ImageNet ResNet152",           "resnet152-torchvision"},
-    {"vgg16",             "ImageNet VGG16",               "vgg16-torchvision"},
-    {"dinov2-vits14",     "DINOv2 ViT-S/14",              "dinov2-vits14"},
-    {"dinov2-vitb14",     "DINOv2 ViT-B/14",              "dinov2-vitb14"},
-    {"dinov2-vitl14",     "DINOv2 ViT-L/14",              "dinov2-vitl14"},
-    {"dinov2-vitg14",     "DINOv2 ViT-g/14",              "dinov2-vitg14"},
-    {"dinov2-vits14-reg", "DINOv2 ViT-S/14, registers",   "dinov2-vits14-reg"},
-    {"dinov2-vitb14-reg", "DINOv2 ViT-B/14, registers",   "dinov2-vitb14-reg"},
-    {"dinov2-vitl14-reg", "DINOv2 ViT-L/14, registers",   "dinov2-vitl14-reg"},
-    {"dinov2-vitg14-reg", "DINOv2 ViT-g/14, registers",   "dinov2-vitg14-reg"},
-    {"dino-vits8",        "DINO ViT-S/8",                 "dino-vits8"},
-    {"dino-vits16",       "DINO ViT-S/16",                "dino-vits16"},
-    {"dino-vitb8",        "DINO ViT-B/8",                 "dino-vitb8"},
-    {"dino-vitb16",       "DINO ViT-B/16",                "dino-vitb16"},
-    {"rootsift",          "dense RootSIFT",               ""},
-};
-// clang-format on
-
-struct NamedAggregator {
-  const char* name;
-  const char* summary;
-  const char* paper;
-};
-
-constexpr NamedAggregator kAggregators[] = {{"ria", "covariance on the SPD manifold", kRiaPaper},
-                                            {"gem", "generalised mean", kGemPaper},
-                                            {"mean", "mean", kMeanPaper}};
-
-/// Any backbone goes with any of these aggregators.
-std::vector<Method> pairings() {
-  std::vector<Method> rows;
-  for (const NamedBackbone& backbone : kBackbones) {
-    for (const NamedAggregator& aggregator : kAggregators) {
-      rows.push_back({fmt::format("{}-{}", backbone.name, aggregator.name),
-                      backbone.name,
-                      aggregator.name,
-                      fmt::format("{}, {}", backbone.summary, aggregator.summary),
-                      aggregator.paper,
-                      backbone.weights});
+const std::vector<Method>& all_rows() {
+  static const std::vector<Method> rows = [] {
+    std::vector<Method> all = listed_rows();
+    for (Method& row : pairing_rows()) {
+      const bool listed = std::any_of(
+          all.begin(), all.end(), [&](const Method& known) { return known.name == row.name; });
+      if (!listed) all.push_back(std::move(row));
     }
-  }
+    return all;
+  }();
   return rows;
 }
 
-json ria_json(const RiaOptions& o) {
-  return {{"d", o.d},
-          {"projection", o.projection},
-          {"seed", o.seed},
-          {"normalize_patches", o.normalize_patches},
-          {"estimator", to_string(o.estimator)},
-          {"tau", o.tau},
-          {"eps", o.eps},
-          {"mapping", to_string(o.mapping)},
-          {"iterations", o.iterations},
-          {"alpha", o.alpha}};
+const Method* find_row(const std::string& name) {
+  for (const Method& row : all_rows()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
 }
 
-json gem_json(const GemOptions& o) {
-  return {{"p", o.p},
-          {"gem_sign", to_string(o.sign)},
-          {"gem_eps", o.gem_eps},
-          {"normalize_patches", o.normalize_patches}};
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
 }
 
-/// What was asked of a transformer; its own choices are told by the weights.
-json transformer_json(const BackboneOptions& o) {
-  json object = json::object();
-  if (o.layer) object["layer"] = *o.layer;
-  if (o.facet) object["facet"] = to_string(*o.facet);
-  if (o.position_rule) object["position_rule"] = to_string(*o.position_rule);
-  if (o.stride > 0) object["stride"] = o.stride;
-  if (o.final_norm) object["final_norm"] = true;
-  return object;
+/// What other tools call by one name, and the row it means where no other part is given.
+struct Family {
+  const char* name;
+  const char* row;
+};
+constexpr Family kFamilies[] = {{"cosplace", "cosplace-resnet50-512"},
+                                {"eigenplaces", "eigenplaces-resnet50-2048"},
+                                {"mixvpr", "mixvpr-4096"},
+                                {"anyloc", "anyloc-vlad-dinov2"},
+                                {"patch-netvlad", "patch-netvlad-mapillary-4096"}};
+
+/// The listed row of a family with this backbone and dimension, as their names tell.
+const Method* find_in_family(const std::string& family, const std::string& backbone, int dim) {
+  const std::string ending = dim > 0 ? fmt::format("-{}", dim) : "";
+  for (const Method& row : methods()) {
+    if (row.name.starts_with(family + "-") && row.name.ends_with(ending) &&
+        (backbone.empty() || row.backbone == backbone)) {
+      return &row;
+    }
+  }
+  return nullptr;
 }
 
-/// Takes a key out of the object if it is there, so that what remains is unknown.
-template <typename T, typename Assign>
-void take(json& object, const char* key, Assign assign) {
-  const auto it = object.find(key);
-  if (it == object.end()) return;
-  assign(it->get<T>());
-  object.erase(it);
+std::string family_row(const std::string& family, const std::string& backbone, int dim) {
+  for (const Family& known : kFamilies) {
+    if (family != known.name) continue;
+    if (backbone.empty() && dim == 0) return known.row;
+    if (const Method* row = find_in_family(family, backbone, dim)) return row->name;
+  }
+  return "";
+}
+
+std::string pairing_name(const std::string& network, const std::string& aggregator) {
+  for (const std::string& name : {network + "-any-" + aggregator, network + "-" + aggregator}) {
+    const Method* row = find_row(name);
+    if (row != nullptr && row->backbone == network) return name;
+  }
+  const auto networks = backbone_names();
+  if (std::find(networks.begin(), networks.end(), network) == networks.end()) {
+    throw std::invalid_argument(
+        fmt::format("unknown backbone '{}', known: {}", network, fmt::join(networks, ", ")));
+  }
+  throw std::invalid_argument(fmt::format(
+      "aggregator '{}' does not go with any backbone, known: ria, gem, mean, vlad, netvlad",
+      aggregator));
+}
+
+/// The method so that its descriptors have this length.
+std::string with_dimension(const std::string& method, int dimension) {
+  if (dimension == 0 || method.ends_with(fmt::format("-{}", dimension))) return method;
+  const Method& row = find_method(method.substr(0, method.find(':')));
+  const int d = static_cast<int>((std::sqrt(8.0 * dimension + 1) - 1) / 2);
+  if (row.aggregator == "ria" && d >= 1 && d * (d + 1) / 2 == dimension) {
+    return fmt::format("{}{}d={}", method, method.find(':') == std::string::npos ? ":" : ",", d);
+  }
+  throw std::invalid_argument(fmt::format(
+      "descriptors_dimension is {}, which {} does not come in (pca {} brings any method there{})",
+      dimension,
+      method,
+      dimension,
+      row.aggregator == "ria" ? "; ria has d(d+1)/2 values: 528, 2080, 8256" : ""));
 }
 
 template <typename T>
-void take(json& object, const char* key, T& field) {
-  take<T>(object, key, [&](const T& value) { field = value; });
-}
-
-void take_head(json& object, MethodOptions& o) {
-  take(object, "d", o.ria.d);
-  take(object, "projection", o.ria.projection);
-  take(object, "seed", o.ria.seed);
-  take<bool>(object, "normalize_patches", [&](bool on) {
-    o.ria.normalize_patches = o.gem.normalize_patches = on;
-  });
-  take<std::string>(
-      object, "estimator", [&](const auto& name) { o.ria.estimator = parse_estimator(name); });
-  take(object, "tau", o.ria.tau);
-  take(object, "eps", o.ria.eps);
-  take<std::string>(
-      object, "mapping", [&](const auto& name) { o.ria.mapping = parse_mapping(name); });
-  take(object, "iterations", o.ria.iterations);
-  take(object, "alpha", o.ria.alpha);
-  take(object, "p", o.gem.p);
-  take<std::string>(
-      object, "gem_sign", [&](const auto& name) { o.gem.sign = parse_gem_sign(name); });
-  take(object, "gem_eps", o.gem.gem_eps);
+void fill(T& field, const T& own, const T& unset = {}) {
+  if (field == unset) field = own;
 }
 
 }  // namespace
 
-const std::vector<Method>& methods() {
-  static const std::vector<Method> rows = pairings();
-  return rows;
-}
-
-const Method& find_method(const std::string& name) {
-  std::vector<std::string> known;
-  for (const Method& method : methods()) {
-    if (method.name == name) return method;
-    known.push_back(method.name);
-  }
-  throw std::invalid_argument(
-      fmt::format("unknown method '{}', known: {}", name, fmt::join(known, ", ")));
+bool MethodOptions::sized() const {
+  return longest_side > 0 || shortest_side > 0 || image_height > 0 || native_size;
 }
 
 void MethodOptions::validate() const {
   backbone.validate();
   ria.validate();
   gem.validate();
+  vlad.validate();
+  post.validate();
+  patches.validate();
   if ((image_height > 0) != (image_width > 0)) {
     throw std::invalid_argument(
         fmt::format("image_size is {}x{}, both sides were expected", image_height, image_width));
   }
   if (longest_side < 0) {
-    throw std::invalid_argument(fmt::format(
-        "longest_side is {}, 0 (the backbone's own) or more was expected", longest_side));
+    throw std::invalid_argument(
+        fmt::format("longest_side is {}, 0 (the method's own) or more was expected", longest_side));
   }
   if (shortest_side < 0 || image_height < 0 || image_width < 0) {
     throw std::invalid_argument("image_size must not be negative");
   }
   if (!resize.empty()) parse_resize(resize);
+  if (!rerank.empty() && rerank != "none" && rerank != "patches" && rerank != "local") {
+    throw std::invalid_argument(
+        fmt::format("unknown rerank '{}', known: none, patches, local", rerank));
+  }
+  if (rerank_depth < 1) {
+    throw std::invalid_argument(
+        fmt::format("rerank_depth is {}, at least 1 was expected", rerank_depth));
+  }
+}
+
+std::vector<std::string> aggregator_names() {
+  std::vector<std::string> names;
+  for (const Method& row : all_rows()) {
+    if (std::find(names.begin(), names.end(), row.aggregator) == names.end()) {
+      names.push_back(row.aggregator);
+    }
+  }
+  return names;
+}
+
+bool has_trained_head(const Method& method) {
+  return std::find(std::begin(kTrainedHeads), std::end(kTrainedHeads), method.aggregator) !=
+         std::end(kTrainedHeads);
+}
+
+bool needs_vocabulary(const Method& method) {
+  return method.aggregator == "vlad" || method.aggregator == "netvlad";
+}
+
+const std::vector<Method>& methods() {
+  static const std::vector<Method> rows = listed_rows();
+  return rows;
+}
+
+const Method& find_method(const std::string& name) {
+  if (const Method* row = find_row(name)) return *row;
+  if (const std::string row = family_row(name, "", 0); !row.empty()) return *find_row(row);
+  std::vector<std::string> known;
+  for (const Method& method : methods()) known.push_back(method.name);
+  throw std::invalid_argument(fmt::format(
+      "unknown method '{}', known: {}, or BACKBONE-AGGREGATOR", name, fmt::join(known, ", ")));
+}
+
+std::string method_name(const std::string& method,
+                        const std::string& backbone,
+                        const std::string& aggregator,
+                        int descriptors_dimension) {
+  const std::string network = lower(backbone);
+  if (!aggregator.empty() || (!network.empty() && method.empty())) {
+    return with_dimension(pairing_name(network, aggregator.empty() ? "ria" : aggregator),
+                          descriptors_dimension);
+  }
+  const std::string row = family_row(method, network, descriptors_dimension);
+  if (!row.empty()) return row;
+  const Method& found = find_method(method.substr(0, method.find(':')));
+  if (!network.empty() && found.backbone != network) {
+    throw std::invalid_argument(fmt::format(
+        "method {} goes with backbone {}, not with {}", method, found.backbone, backbone));
+  }
+  return with_dimension(method, descriptors_dimension);
+}
+
+MethodOptions resolve_options(const Method& method, const MethodOptions& options) {
+  MethodOptions o = options;
+  const MethodOptions& own = method.own;
+  fill(o.backbone.cut, own.backbone.cut);
+  fill(o.backbone.layer, own.backbone.layer);
+  fill(o.backbone.facet, own.backbone.facet);
+  fill(o.backbone.position_rule, own.backbone.position_rule);
+  fill(o.backbone.stride, own.backbone.stride);
+  fill(o.backbone.final_norm, own.backbone.final_norm);
+  fill(o.gem.sign, own.gem.sign);
+  fill(o.vlad.vocabulary, own.vlad.vocabulary.empty() ? kDatabase : own.vlad.vocabulary);
+  fill(o.vlad.clusters, own.vlad.clusters > 0 ? own.vlad.clusters : 32);
+  fill(o.rerank, own.rerank.empty() ? std::string("none") : own.rerank);
+  fill(o.resize, own.resize);
+  if (!o.sized()) {
+    o.longest_side = own.longest_side;
+    o.shortest_side = own.shortest_side;
+    o.image_height = own.image_height;
+    o.image_width = own.image_width;
+    o.native_size = own.native_size;
+  }
+  return o;
 }
 
 Preprocessing method_preprocessing(const Backbone& backbone, const MethodOptions& options) {
@@ -191,61 +241,6 @@ Preprocessing method_preprocessing(const Backbone& backbone, const MethodOptions
   }
   pre.validate();
   return pre;
-}
-
-std::string options_json(const Method& method, const MethodOptions& options) {
-  json object = json::object();
-  if (method.aggregator == "ria") object.update(ria_json(options.ria));
-  if (method.aggregator == "gem") object.update(gem_json(options.gem));
-  if (method.aggregator == "mean") object["normalize_patches"] = options.gem.normalize_patches;
-  if (const std::string cut = default_cut(method.backbone); !cut.empty()) {
-    object["cut"] = options.backbone.cut.empty() ? cut : options.backbone.cut;
-  }
-  if (options.backbone.precision != Precision::kFp32 && !method.weights.empty()) {
-    object["precision"] = to_string(options.backbone.precision);
-  }
-  if (method.backbone.starts_with("dino")) object.update(transformer_json(options.backbone));
-  if (options.longest_side > 0) object["longest_side"] = options.longest_side;
-  if (options.shortest_side > 0) object["shortest_side"] = options.shortest_side;
-  if (options.image_height > 0) object["image_size"] = {options.image_height, options.image_width};
-  if (options.native_size) object["native_size"] = true;
-  if (!options.resize.empty()) object["resize"] = options.resize;
-  return object.dump();
-}
-
-MethodOptions parse_options_json(const std::string& text) {
-  MethodOptions options;
-  try {
-    json object = json::parse(text);
-    take_head(object, options);
-    take(object, "cut", options.backbone.cut);
-    take<std::string>(object, "precision", [&](const auto& name) {
-      options.backbone.precision = parse_precision(name);
-    });
-    take<int>(object, "layer", [&](int layer) { options.backbone.layer = layer; });
-    take<std::string>(
-        object, "facet", [&](const auto& name) { options.backbone.facet = parse_facet(name); });
-    take<std::string>(object, "position_rule", [&](const auto& name) {
-      options.backbone.position_rule = parse_position_rule(name);
-    });
-    take(object, "stride", options.backbone.stride);
-    take(object, "final_norm", options.backbone.final_norm);
-    take(object, "longest_side", options.longest_side);
-    take(object, "shortest_side", options.shortest_side);
-    take<std::array<int, 2>>(object, "image_size", [&](const auto& size) {
-      options.image_height = size[0];
-      options.image_width = size[1];
-    });
-    take(object, "native_size", options.native_size);
-    take(object, "resize", options.resize);
-    if (!object.empty()) {
-      throw std::invalid_argument(fmt::format("unknown option '{}'", object.begin().key()));
-    }
-  } catch (const json::exception& error) {
-    throw std::invalid_argument(fmt::format("options are not what was expected: {}", error.what()));
-  }
-  options.validate();
-  return options;
 }
 
 }  // namespace ria

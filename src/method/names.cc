@@ -74,6 +74,18 @@ std::string to_string(Resize resize) { return name_of(kResizes, resize); }
 std::string to_string(Precision precision) { return name_of(kPrecisions, precision); }
 std::string to_string(Facet facet) { return name_of(kFacets, facet); }
 std::string to_string(PositionRule rule) { return name_of(kPositionRules, rule); }
+std::string to_string(const Preprocessing& p) {
+  return fmt::format("{} {} {}x{} {} {} {} {} {}",
+                     to_string(p.resize),
+                     static_cast<int>(p.normalization),
+                     p.height,
+                     p.width,
+                     p.longest_side,
+                     p.shortest_side,
+                     p.min_side,
+                     p.multiple,
+                     fmt::join(p.mean, " "));
+}
 Estimator parse_estimator(const std::string& name) { return parse(kEstimators, "estimator", name); }
 Mapping parse_mapping(const std::string& name) { return parse(kMappings, "mapping", name); }
 GemSign parse_gem_sign(const std::string& name) { return parse(kGemSigns, "gem_sign", name); }

@@ -302,32 +302,28 @@ void CompiledNet::add_finish(int i) {
   });
 }
 
-FeatureMap CompiledNet::copy_out(int tensor) {
+void CompiledNet::copy_out(int tensor, const ConvNet::Room& room) {
   const TensorShape& shape = shapes_[tensor];
-  FeatureMap map{shape.height, shape.width, shape.channels, {}};
-  map.hwc.resize(shape.size());
-  memory target({shape.dims(), Type::f32, Tag::nhwc}, cpu_engine(), map.hwc.data());
+  float* values = room(shape.height, shape.width, shape.channels);
+  memory target({shape.dims(), Type::f32, Tag::nhwc}, cpu_engine(), values);
   dnnl::reorder(tensors_[tensor], target).execute(stream_, tensors_[tensor], target);
   stream_.wait();
   if (unit_[tensor] != 1) {
-    for (float& value : map.hwc) value *= unit_[tensor];
+    for (std::size_t i = 0; i < shape.size(); ++i) values[i] *= unit_[tensor];
   }
-  return map;
 }
 
-std::vector<FeatureMap> CompiledNet::run(const Pixels& pixels) {
+void CompiledNet::run(const Pixels& pixels, const ConvNet::Room& room) {
   tensors_[0].set_data_handle(const_cast<float*>(pixels.chw.data()));
-  std::vector<FeatureMap> results;
   std::size_t next = 0;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     for (const Task& task : tasks_[i]) task();
     // Copied at once: a later step may add into this tensor in place.
     while (next < outputs_.size() && outputs_[next] == static_cast<int>(i) + 1) {
-      results.push_back(copy_out(outputs_[next++]));
+      copy_out(outputs_[next++], room);
     }
   }
   stream_.wait();
-  return results;
 }
 
 }  // namespace ria

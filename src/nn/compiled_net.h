@@ -85,7 +85,7 @@ class CompiledNet {
   CompiledNet(const CompiledNet&) = delete;
   CompiledNet& operator=(const CompiledNet&) = delete;
 
-  std::vector<FeatureMap> run(const Pixels& pixels);
+  void run(const Pixels& pixels, const ConvNet::Room& room);
 
  private:
   using Arguments = std::unordered_map<int, dnnl::memory>;
@@ -115,7 +115,7 @@ class CompiledNet {
   dnnl::memory::desc plain_activations(int tensor) const;
   void quantize_tensor(int tensor, const dnnl::memory& plain);
   void add_finish(int i);
-  FeatureMap copy_out(int tensor);
+  void copy_out(int tensor, const ConvNet::Room& room);
 
   const std::vector<ConvStep>& steps_;
   const std::vector<int>& outputs_;

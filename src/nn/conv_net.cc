@@ -57,11 +57,20 @@ ConvNet::ConvNet(std::vector<ConvStep> steps,
 ConvNet::~ConvNet() = default;
 
 std::vector<FeatureMap> ConvNet::run(const Pixels& pixels) const {
+  std::vector<FeatureMap> results;
+  run(pixels, [&](int height, int width, int channels) {
+    results.push_back({height, width, channels, {}});
+    results.back().hwc.resize(static_cast<std::size_t>(height) * width * channels);
+    return results.back().hwc.data();
+  });
+  return results;
+}
+
+void ConvNet::run(const Pixels& pixels, const Room& room) const {
   const Impl::Key key{pixels.height, pixels.width, omp_get_max_threads()};
   std::unique_ptr<CompiledNet> plan = impl_->take(key);
-  std::vector<FeatureMap> results = plan->run(pixels);
+  plan->run(pixels, room);
   impl_->give_back(key, std::move(plan));
-  return results;
 }
 
 double ConvNet::flops(int height, int width) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ class ConvNet {
   ~ConvNet();
 
   std::vector<FeatureMap> run(const Pixels& pixels) const;
+  /// The same into memory of the caller's, which `room` is asked for once an output, in their
+  /// order.
+  using Room = std::function<float*(int height, int width, int channels)>;
+  void run(const Pixels& pixels, const Room& room) const;
 
   /// Multiply-adds, counted twice, of the convolutions at this input size.
   double flops(int height, int width) const;

@@ -2,10 +2,11 @@
 #include "nn/gemm.h"
 
 #include <cblas.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "nn/one_thread.h"
 
 namespace ria {
 
@@ -15,17 +16,6 @@ namespace {
 // the split is fixed and each part is one thread's, so that the same picture gives the same bits
 // however many cores work on it.
 constexpr int kBlock = 256;  // rows
-
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 // Cloned for wider vectors because every value of the features passes through it.
 __attribute__((target_clones("avx512f", "arch=haswell", "default"))) float square_sum(

@@ -61,7 +61,7 @@ RIA_BF16_TARGET void product_bf16(const std::uint32_t* weights,
       for (int i = 0; i < kRows; ++i) {
         const float bias = finish.bias != nullptr ? finish.bias[g * kRows + i] : 0.0f;
         float* out = y + i * kLanes + v * kWidth;
-        store(out, finished(sums[i], out, bias, finish.accumulate, finish.gelu));
+        store(out, finished(sums[i], out, bias, finish.accumulate, finish.activation));
       }
     }
     weights += stride;

@@ -7,10 +7,11 @@
 namespace ria {
 namespace {
 
-inline Vf finished(Vf sum, float* y, float bias, bool accumulate, bool with_gelu) {
+inline Vf finished(Vf sum, float* y, float bias, bool accumulate, Activation activation) {
   sum += bias;
   if (accumulate) sum += load(y);
-  return with_gelu ? gelu(sum) : sum;
+  if (activation == Activation::kRelu) return max(sum, Vf{});
+  return activation == Activation::kGelu ? gelu(sum) : sum;
 }
 
 /// Vector by vector: an initialiser would clear memory instead of registers.
@@ -60,7 +61,7 @@ void product_used(const float* weights,
 #pragma GCC unroll 3
       for (int v = 0; v < kUsed; ++v) {
         float* out = y + i * kLanes + v * kWidth;
-        store(out, finished(sums[i][v], out, bias, finish.accumulate, finish.gelu));
+        store(out, finished(sums[i][v], out, bias, finish.accumulate, finish.activation));
       }
     }
     weights += stride;

@@ -209,7 +209,7 @@ void dequantize(const std::int32_t* sums,
                      out,
                      bias,
                      finish.accumulate,
-                     finish.gelu));
+                     finish.activation));
     }
   }
 }

@@ -19,11 +19,13 @@ struct LaneScales {
   std::int32_t* sum;   ///< lanes: sum of q over the channels
 };
 
+enum class Activation { kNone, kGelu, kRelu };
+
 /// What is done with a sum before it is stored.
 struct Finish {
   const float* bias = nullptr;  ///< one value an output, or none
   bool accumulate = false;      ///< add to what is there
-  bool gelu = false;
+  Activation activation = Activation::kNone;
 };
 
 /// One head: some panels of queries against all keys. A block of keys meets all of the queries
@@ -58,9 +60,26 @@ struct IntegerAttentionTask {
   float* scratch;
 };
 
+/// Some rows against one panel: the largest product of each row and of each lane so far, and where
+/// it was. Of equal products the first counts.
+struct NearestTask {
+  const float* rows;   ///< `count` rows of k values
+  const float* panel;  ///< [k][lane], 64-byte aligned
+  int count;
+  int k;
+  int first_row;   ///< number of the first row
+  int first_lane;  ///< number of the first lane
+  /// `width` partial results a row, for `count` rounded up to `rows`.
+  float* row_best;
+  std::int32_t* row_index;
+  float* column_best;  ///< one a lane
+  std::int32_t* column_index;
+};
+
 struct PanelKernels {
   const char* name;
   int lanes;              ///< tokens of a panel
+  int width;              ///< floats of a vector
   int rows;               ///< outputs that packed weights keep together
   int depth;              ///< int8: inputs taken together; packed inputs are padded to a multiple
   int weight_levels;      ///< int8: largest magnitude of a weight
@@ -122,6 +141,9 @@ struct PanelKernels {
   void (*quantize_keys)(const float* key, int head, std::uint8_t* q, float* scale);
   void (*quantize_values)(const float* value, int head, std::int16_t* q, float* scale);
   void (*attention_int8)(const IntegerAttentionTask& task);
+
+  /// Largest products, see NearestTask.
+  void (*nearest)(const NearestTask& task);
 };
 
 /// All this CPU runs, best first.

@@ -7,6 +7,7 @@
 #include "nn/panel_float.h"
 #include "nn/panel_int8.h"
 #include "nn/panel_int8_attention.h"
+#include "nn/panel_nearest.h"
 
 namespace ria {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr PanelKernels make_kernels(const char* name) {
   return {name,
           kLanes,
+          kWidth,
           kRows,
           kDepth,
           kWeightLevels,
@@ -30,7 +32,8 @@ constexpr PanelKernels make_kernels(const char* name) {
           dequantize,
           quantize_keys,
           quantize_values,
-          attention_int8};
+          attention_int8,
+          nearest};
 }
 
 }  // namespace

@@ -112,6 +112,8 @@ void PanelLinear::reserve(int panels, LinearScratch& scratch) const {
   scratch.lanes.reserve(panels * 3 * lanes);
   scratch.outlier_rows.reserve(panels * 2 * kMostOutliers * lanes);
   scratch.outlier_weights.reserve(2 * kMostOutliers * bias_.size());
+  scratch.outliers.resize(std::max<std::size_t>(panels, scratch.outliers.size()));
+  scratch.outlier_list.reserve(2 * kMostOutliers);
 }
 
 /// Slice by slice of the inputs, block by block of the outputs, panel by panel.
@@ -129,7 +131,7 @@ void PanelLinear::run_slices(Product product,
       // The bias comes with the first slice, the activation with the last.
       const Finish part{k == 0 ? finish.bias + group * rows : nullptr,
                         finish.accumulate || k > 0,
-                        finish.gelu && k + slice_ >= padded_inputs_};
+                        k + slice_ >= padded_inputs_ ? finish.activation : Activation::kNone};
       for (int p = 0; p < outputs.panels; ++p) {
         product(
             weights + offset(group, k),
@@ -159,9 +161,9 @@ void PanelLinear::run(Panels x,
                       int panels,
                       int last_tokens,
                       bool accumulate,
-                      bool gelu,
+                      Activation activation,
                       LinearScratch& scratch) const {
-  const Outputs outputs{y, panels, last_tokens, {bias_.data(), accumulate, gelu}};
+  const Outputs outputs{y, panels, last_tokens, {bias_.data(), accumulate, activation}};
   switch (precision_) {
     case Precision::kFp32:
       return run_slices<float>(kernels_->product, weights_.data(), x.data, x.stride, outputs);

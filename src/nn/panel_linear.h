@@ -2,6 +2,7 @@
 // A linear layer on panels of tokens (see panel_kernels.h), its weights packed once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -22,6 +23,12 @@ struct LinearSource {
 
 constexpr int kMostOutliers = 64;  ///< int8: inputs of a layer that are computed in float32
 
+/// int8: channels of one panel that are computed in float32, rising.
+struct PanelOutliers {
+  int count = 0;
+  std::array<int, kMostOutliers> channels;
+};
+
 /// Room a thread needs to run layers, enough for the largest.
 struct LinearScratch {
   AlignedBuffer<std::int8_t> quantized;
@@ -29,6 +36,8 @@ struct LinearScratch {
   AlignedBuffer<float> lanes;         ///< scales, zeros and sums of each panel
   AlignedBuffer<float> outlier_rows;  ///< [panel][outlier][lane]
   AlignedBuffer<float> outlier_weights;
+  std::vector<PanelOutliers> outliers;  ///< of each panel
+  std::vector<int> outlier_list;        ///< of some panels together
 };
 
 /// Panels that go through a layer together: [panel][channel][lane].
@@ -46,14 +55,15 @@ class PanelLinear {
   int outputs() const { return outputs_; }
   int inputs() const { return inputs_; }
 
-  /// y = finish(W x + bias) for some panels, the last of which holds `last_tokens` tokens. int8
-  /// empties the outlying channels of x.
+  /// y = finish(W x + bias) for some panels, the last of which holds `last_tokens` tokens. A
+  /// panel's results do not depend on those it is run with. int8 empties the outlying channels of x
+  /// and the lanes that hold no token.
   void run(Panels x,
            Panels y,
            int panels,
            int last_tokens,
            bool accumulate,
-           bool gelu,
+           Activation activation,
            LinearScratch& scratch) const;
 
   /// Makes room for run() on `panels` panels.
@@ -88,7 +98,10 @@ class PanelLinear {
                      const Finish& finish,
                      LinearScratch& scratch) const;
   LaneScales lane_scales(LinearScratch& scratch, int panel) const;
-  std::vector<int> split_outliers(Panels x, int panels, LinearScratch& scratch) const;
+  PanelOutliers find_outliers(const float* panel) const;
+  int list_outliers(int first, int panels, LinearScratch& scratch) const;
+  void split_outliers(Panels x, int first, int end, LinearScratch& scratch) const;
+  void run_listed(const Outputs& outputs, int first, int end, LinearScratch& scratch) const;
   void gather_weights(const std::vector<int>& inputs, float* packed) const;
   std::int64_t offset(int group, int input) const;
   std::int64_t byte_of(int row, int input) const;

@@ -118,34 +118,63 @@ std::int64_t PanelLinear::byte_of(int row, int k) const {
          row % rows * 4 + k % 4;
 }
 
-/// Moves the outlying channels of these panels out of x into scratch.outlier_rows; says which.
-std::vector<int> PanelLinear::split_outliers(Panels x, int panels, LinearScratch& scratch) const {
-  std::vector<int> list = outlying_;
-  const std::size_t fixed = list.size();
-  std::array<int, kMostOutliers> found{};
+/// What lies far beyond the rest of a panel, beside the inputs whose weights do.
+PanelOutliers PanelLinear::find_outliers(const float* panel) const {
+  PanelOutliers found;
+  int* const first = found.channels.data();
   for (float limit = kOutlier;; limit *= 1.5f) {
-    bool fits = true;
-    for (int p = 0; p < panels && fits; ++p) {
-      const int count = kernels_->find_outliers(
-          x.data + p * x.stride, inputs_, limit, found.data(), kMostOutliers);
-      fits = count <= kMostOutliers;
-      for (int i = 0; fits && i < count; ++i) {
-        if (std::find(list.begin(), list.end(), found[i]) == list.end()) list.push_back(found[i]);
-      }
-      fits = fits && list.size() <= fixed + kMostOutliers;
-    }
-    if (fits) break;
+    found.count = kernels_->find_outliers(panel, inputs_, limit, first, kMostOutliers);
+    if (found.count <= kMostOutliers) break;
+  }
+  const auto listed = [&](int channel) {
+    return std::binary_search(outlying_.begin(), outlying_.end(), channel);
+  };
+  found.count = static_cast<int>(std::remove_if(first, first + found.count, listed) - first);
+  return found;
+}
+
+/// Lists the outliers of as many panels from `first` on as there is room for: those of the weights,
+/// then the panels' by rising channel. Returns the end of these panels.
+int PanelLinear::list_outliers(int first, int panels, LinearScratch& scratch) const {
+  std::vector<int>& list = scratch.outlier_list;
+  list.assign(outlying_.begin(), outlying_.end());
+  const auto fixed = static_cast<std::ptrdiff_t>(list.size());
+  std::array<int, 2 * kMostOutliers> merged{};
+  int end = first;
+  for (; end < panels; ++end) {
+    const PanelOutliers& found = scratch.outliers[end];
+    const auto last = std::set_union(list.begin() + fixed,
+                                     list.end(),
+                                     found.channels.begin(),
+                                     found.channels.begin() + found.count,
+                                     merged.begin());
+    if (last - merged.begin() > kMostOutliers) break;
     list.resize(fixed);
+    list.insert(list.end(), merged.begin(), last);
   }
+  return end;
+}
+
+/// Moves the outlying channels of each panel out of x into scratch.outlier_rows. A channel that is
+/// listed for another panel stays, and its row is zero: it changes no sum, so that a panel's
+/// results do not depend on its neighbours.
+void PanelLinear::split_outliers(Panels x, int first, int end, LinearScratch& scratch) const {
   const std::size_t lanes = kernels_->lanes;
-  for (int p = 0; p < panels; ++p) {
-    for (std::size_t e = 0; e < list.size(); ++e) {
-      float* row = x.data + p * x.stride + static_cast<std::int64_t>(list[e]) * lanes;
-      std::copy_n(row, lanes, scratch.outlier_rows.data() + (p * list.size() + e) * lanes);
-      std::fill_n(row, lanes, 0.0f);
+  const std::vector<int>& list = scratch.outlier_list;
+  for (int p = first; p < end; ++p) {
+    float* to = scratch.outlier_rows.data() + p * 2 * kMostOutliers * lanes;
+    const PanelOutliers& found = scratch.outliers[p];
+    const auto own = found.channels.begin();
+    for (std::size_t e = 0; e < list.size(); ++e, to += lanes) {
+      if (e < outlying_.size() || std::binary_search(own, own + found.count, list[e])) {
+        float* row = x.data + p * x.stride + static_cast<std::int64_t>(list[e]) * lanes;
+        std::copy_n(row, lanes, to);
+        std::fill_n(row, lanes, 0.0f);
+      } else {
+        std::fill_n(to, lanes, 0.0f);
+      }
     }
   }
-  return list;
 }
 
 /// Weights of some inputs as product() reads them.
@@ -163,38 +192,57 @@ void PanelLinear::gather_weights(const std::vector<int>& inputs, float* packed) 
 }
 
 void PanelLinear::run_int8(Panels x, const Outputs& outputs, LinearScratch& scratch) const {
-  const auto& [y, panels, last_tokens, finish] = outputs;
-  const std::vector<int> outliers = split_outliers(x, panels, scratch);
-  const int count = static_cast<int>(outliers.size());
-  if (count > 0) gather_weights(outliers, scratch.outlier_weights.data());
-  const int rows = kernels_->rows, lanes = kernels_->lanes;
-  for (int p = 0; p < panels; ++p) {
-    kernels_->quantize(
-        x.data + p * x.stride,
-        inputs_,
-        scratch.quantized.data() + static_cast<std::int64_t>(p) * padded_inputs_ * lanes,
-        lane_scales(scratch, p));
+  const int panels = outputs.panels, lanes = kernels_->lanes;
+  // What is left in lanes without a token must not decide which channels are outliers.
+  float* last = x.data + (panels - 1) * x.stride;
+  for (int k = 0; k < inputs_ && outputs.last_tokens < lanes; ++k, last += lanes) {
+    std::fill(last + outputs.last_tokens, last + lanes, 0.0f);
   }
+  for (int p = 0; p < panels; ++p) scratch.outliers[p] = find_outliers(x.data + p * x.stride);
+  for (int first = 0, end = 0; first < panels; first = end) {
+    end = list_outliers(first, panels, scratch);
+    split_outliers(x, first, end, scratch);
+    for (int p = first; p < end; ++p) {
+      kernels_->quantize(
+          x.data + p * x.stride,
+          inputs_,
+          scratch.quantized.data() + static_cast<std::int64_t>(p) * padded_inputs_ * lanes,
+          lane_scales(scratch, p));
+    }
+    run_listed(outputs, first, end, scratch);
+  }
+}
+
+/// Quantised panels whose outliers are listed.
+void PanelLinear::run_listed(const Outputs& outputs,
+                             int begin,
+                             int end,
+                             LinearScratch& scratch) const {
+  const auto& [y, panels, last_tokens, finish] = outputs;
+  const int rows = kernels_->rows, lanes = kernels_->lanes;
+  const int count = static_cast<int>(scratch.outlier_list.size());
+  if (count > 0) gather_weights(scratch.outlier_list, scratch.outlier_weights.data());
   const int block = std::clamp(kBlockBytes / (padded_inputs_ * rows), 1, kBlockOutputs / rows);
   const int some = std::max(1, kActivationBytes / (padded_inputs_ * lanes));
-  for (int first = 0; first < panels; first += some) {
+  for (int first = begin; first < end; first += some) {
     for (int group = 0; group < groups_; group += block) {
-      for (int p = first; p < std::min(panels, first + some); ++p) {
-        Finish part{finish.bias + group * rows, finish.accumulate, finish.gelu};
+      for (int p = first; p < std::min(end, first + some); ++p) {
+        Finish part{finish.bias + group * rows, finish.accumulate, finish.activation};
         const int tokens = p + 1 == panels ? last_tokens : lanes;
         const int groups = std::min(block, groups_ - group);
         float* out = y.data + p * y.stride + static_cast<std::int64_t>(group) * rows * lanes;
-        if (count > 0) {
+        if (!outlying_.empty() || scratch.outliers[p].count > 0) {
           kernels_->product(
               scratch.outlier_weights.data() + static_cast<std::int64_t>(group) * rows * count,
               static_cast<std::int64_t>(rows) * count,
               groups,
-              scratch.outlier_rows.data() + static_cast<std::int64_t>(p) * count * lanes,
+              scratch.outlier_rows.data() +
+                  static_cast<std::int64_t>(p) * 2 * kMostOutliers * lanes,
               count,
               tokens,
               out,
-              {part.bias, part.accumulate, false});
-          part = {nullptr, true, finish.gelu};
+              {part.bias, part.accumulate});
+          part = {nullptr, true, finish.activation};
         }
         multiply_int8(group, groups, p, tokens, out, part, scratch);
       }

@@ -24,9 +24,23 @@ std::vector<float> query_factors(const TransformerShape& shape) {
   return factors;
 }
 
+struct Adapter {
+  PanelLinear in, out;
+};
+
 struct Block {
   PanelLinear qkv, proj, up, down;
+  std::optional<Adapter> adapter1, adapter2;
+  std::vector<float> skip;  // what scales proj's outputs past adapter1; without it proj has them
 };
+
+std::vector<const PanelLinear*> layers_of(const Block& block) {
+  std::vector<const PanelLinear*> layers{&block.qkv, &block.proj, &block.up, &block.down};
+  for (const std::optional<Adapter>* adapter : {&block.adapter1, &block.adapter2}) {
+    if (*adapter) layers.insert(layers.end(), {&(*adapter)->in, &(*adapter)->out});
+  }
+  return layers;
+}
 
 /// What transformers that differ in their last step share.
 struct Body {
@@ -44,7 +58,7 @@ struct TransformerArena {
   AlignedBuffer<std::int16_t> values;             // int8: [head][panel][channel][lane]
   AlignedBuffer<float> key_scales, value_scales;  // int8: [head][token]
   struct Thread {
-    AlignedBuffer<float> normalized, hidden, attention;
+    AlignedBuffer<float> normalized, hidden, attention, adapted;
     LinearScratch linear;
   };
   std::vector<Thread> scratch;
@@ -67,6 +81,10 @@ struct Transformer::Impl {
   std::int64_t width(int channels) const {
     return static_cast<std::int64_t>(channels) * kernels->lanes;
   }
+  /// Room for a layer's outputs, which come in whole groups of rows.
+  std::int64_t output_width(const PanelLinear& layer) const {
+    return width((layer.outputs() + kernels->rows - 1) / kernels->rows * kernels->rows);
+  }
 
   std::unique_ptr<TransformerArena> make_arena(int tokens, int threads) const;
   std::unique_ptr<TransformerArena> take(int tokens, int threads) const;
@@ -81,6 +99,13 @@ struct Transformer::Impl {
     Panels at(AlignedBuffer<float>& buffer, std::int64_t stride) const {
       return {buffer.data() + first * stride, stride};
     }
+    void run(const PanelLinear& layer,
+             Panels x,
+             Panels y,
+             bool accumulate,
+             Activation activation = Activation::kNone) const {
+      layer.run(x, y, count, last_tokens, accumulate, activation, thread.linear);
+    }
   };
   template <typename Run>
   void each_group(TransformerArena& arena, Run run) const;
@@ -90,8 +115,9 @@ struct Transformer::Impl {
   void start_block(Work work, const Block& block) const;
   void quantize_heads(Work work) const;
   void attend(TransformerArena& arena) const;
+  void add_attended(Work work, const Block& block) const;
   void finish_block(Work work, const Block& block) const;
-  void write_out(Work work, Matrix& out) const;
+  void write_out(Work work, const RowOf& row_of) const;
 };
 
 std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int threads) const {
@@ -112,19 +138,21 @@ std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int 
     arena->key_scales = AlignedBuffer<float>(panels * width(shape.heads));
     arena->value_scales = AlignedBuffer<float>(panels * width(shape.heads));
   }
-  const int widest = std::max({shape.hidden * (shape.gated ? 2 : 1),
-                               body->embedding.inputs(),
-                               has_facet ? facet.outputs() + kernels->rows : 0});
+  const std::int64_t widest = std::max({blocks.empty() ? 0 : output_width(blocks[0].up),
+                                        width(body->embedding.inputs()),
+                                        has_facet ? output_width(facet) : 0});
   arena->scratch.resize(threads);
   for (TransformerArena::Thread& thread : arena->scratch) {
     thread.normalized = AlignedBuffer<float>(kMostPanels * panel);
-    thread.hidden = AlignedBuffer<float>(kMostPanels * width(widest));
+    thread.hidden = AlignedBuffer<float>(kMostPanels * widest);
     thread.attention =
         AlignedBuffer<float>(kernels->attention_scratch + kMostQueryPanels * width(head() / 4));
     if (blocks.empty()) continue;
-    for (const PanelLinear* layer :
-         {&blocks[0].qkv, &blocks[0].proj, &blocks[0].up, &blocks[0].down}) {
+    for (const PanelLinear* layer : layers_of(blocks[0])) {
       layer->reserve(kMostPanels, thread.linear);
+    }
+    for (const std::optional<Adapter>* adapter : {&blocks[0].adapter1, &blocks[0].adapter2}) {
+      if (*adapter) thread.adapted.reserve(kMostPanels * output_width((*adapter)->in));
     }
   }
   return arena;
@@ -173,13 +201,10 @@ void Transformer::Impl::embed(Work work, const ReadPatches& patches) const {
     const int count = std::min(kernels->lanes, work.arena.tokens - first);
     patches(first, count, kernels->lanes, work.thread.hidden.data() + p * stride);
   }
-  body->embedding.run({work.thread.hidden.data(), stride},
-                      work.at(work.arena.x, width(shape.dim)),
-                      work.count,
-                      work.last_tokens,
-                      true,
-                      false,
-                      work.thread.linear);
+  work.run(body->embedding,
+           {work.thread.hidden.data(), stride},
+           work.at(work.arena.x, width(shape.dim)),
+           true);
 }
 
 void Transformer::Impl::normalize(Work work) const {
@@ -193,13 +218,10 @@ void Transformer::Impl::normalize(Work work) const {
 
 void Transformer::Impl::start_block(Work work, const Block& block) const {
   normalize(work);
-  block.qkv.run({work.thread.normalized.data(), width(shape.dim)},
-                work.at(work.arena.qkv, width(3 * shape.dim)),
-                work.count,
-                work.last_tokens,
-                false,
-                false,
-                work.thread.linear);
+  work.run(block.qkv,
+           {work.thread.normalized.data(), width(shape.dim)},
+           work.at(work.arena.qkv, width(3 * shape.dim)),
+           false);
   if (integers()) quantize_heads(work);
 }
 
@@ -261,41 +283,57 @@ void Transformer::Impl::attend(TransformerArena& arena) const {
   }
 }
 
+/// x += the attended values through proj, and past adapter1 where there is one.
+void Transformer::Impl::add_attended(Work work, const Block& block) const {
+  const std::int64_t stride = width(shape.dim);
+  const Panels x = work.at(work.arena.x, stride), attended = work.at(work.arena.attended, stride);
+  if (!block.adapter1) return work.run(block.proj, attended, x, true);
+  const Panels y{work.thread.normalized.data(), stride};  // free until the second norm
+  const Panels adapted{work.thread.adapted.data(), output_width(block.adapter1->in)};
+  work.run(block.proj, attended, y, false);
+  for (int p = 0; p < work.count; ++p) {
+    const float* from = y.data + p * stride;
+    float* to = x.data + p * stride;
+    for (int c = 0; c < shape.dim; ++c, from += kernels->lanes, to += kernels->lanes) {
+      for (int t = 0; t < kernels->lanes; ++t) to[t] += block.skip[c] * from[t];
+    }
+  }
+  work.run(block.adapter1->in, y, adapted, false, Activation::kRelu);
+  work.run(block.adapter1->out, adapted, x, true);
+}
+
 void Transformer::Impl::finish_block(Work work, const Block& block) const {
-  const std::int64_t stride = width(shape.dim), up_stride = width(block.up.outputs());
-  const Panels x = work.at(work.arena.x, stride);
-  block.proj.run(work.at(work.arena.attended, stride),
-                 x,
-                 work.count,
-                 work.last_tokens,
-                 true,
-                 false,
-                 work.thread.linear);
+  const std::int64_t stride = width(shape.dim), up_stride = output_width(block.up);
+  const Panels x = work.at(work.arena.x, stride), normalized{work.thread.normalized.data(), stride};
+  add_attended(work, block);
   normalize(work);
+  Panels adapted;
+  if (block.adapter2) {
+    adapted = {work.thread.adapted.data(), output_width(block.adapter2->in)};
+    work.run(block.adapter2->in, normalized, adapted, false, Activation::kRelu);
+    if (integers()) normalize(work);  // int8 has emptied the outlying channels
+  }
   const Panels hidden{work.thread.hidden.data(), up_stride};
-  block.up.run({work.thread.normalized.data(), stride},
-               hidden,
-               work.count,
-               work.last_tokens,
-               false,
-               !shape.gated,
-               work.thread.linear);
+  work.run(
+      block.up, normalized, hidden, false, shape.gated ? Activation::kNone : Activation::kGelu);
   for (int p = 0; shape.gated && p < work.count; ++p) {
     float* gate = hidden.data + p * up_stride;
     kernels->gate(gate, gate + width(shape.hidden), shape.hidden, gate);
   }
-  block.down.run(hidden, x, work.count, work.last_tokens, true, false, work.thread.linear);
+  work.run(block.down, hidden, x, true);
+  if (block.adapter2) work.run(block.adapter2->out, adapted, x, true);
 }
 
-void Transformer::Impl::write_out(Work work, Matrix& out) const {
+void Transformer::Impl::write_out(Work work, const RowOf& row_of) const {
+  const int channels = has_facet ? facet.outputs() : shape.dim;
   Panels from = work.at(work.arena.x, width(shape.dim));
   if (has_facet || !final_norm.weight.empty()) {
     normalize(work);
     from = {work.thread.normalized.data(), width(shape.dim)};
   }
   if (has_facet) {
-    const Panels y{work.thread.hidden.data(), width(facet.outputs() + kernels->rows)};
-    facet.run(from, y, work.count, work.last_tokens, false, false, work.thread.linear);
+    const Panels y{work.thread.hidden.data(), output_width(facet)};
+    work.run(facet, from, y, false);
     from = y;
   }
   for (int p = 0; p < work.count; ++p) {
@@ -303,8 +341,9 @@ void Transformer::Impl::write_out(Work work, Matrix& out) const {
     const int count = std::min(kernels->lanes, work.arena.tokens - first);
     const float* panel = from.data + p * from.stride;
     for (int t = 0; t < count; ++t) {
-      float* row = out.row(first + t).data();
-      for (Eigen::Index c = 0; c < out.cols(); ++c) row[c] = panel[c * kernels->lanes + t];
+      float* row = row_of(first + t);
+      if (row == nullptr) continue;
+      for (int c = 0; c < channels; ++c) row[c] = panel[c * kernels->lanes + t];
       for (std::size_t c = 0; c < final_norm.weight.size(); ++c) {
         row[c] = row[c] * final_norm.weight[c] + final_norm.bias[c];
       }
@@ -327,11 +366,28 @@ void Transformer::add_block(const BlockSource& block) {
   const auto pack = [&](const LinearSource& source) {
     return PanelLinear(*impl_->kernels, impl_->precision, source);
   };
-  impl_->body->blocks.push_back(
-      {pack(scaled(behind_norm(block.qkv, block.norm1), query_factors(impl_->shape))),
-       pack(scaled(block.proj, block.scale1)),
-       pack(behind_norm(block.up, block.norm2)),
-       pack(scaled(block.down, block.scale2))});
+  Block packed{pack(scaled(behind_norm(block.qkv, block.norm1), query_factors(impl_->shape))),
+               pack(block.adapter1 ? block.proj : scaled(block.proj, block.scale1)),
+               pack(behind_norm(block.up, block.norm2)),
+               pack(scaled(block.down, block.scale2)),
+               {},
+               {},
+               {}};
+  const auto factors = [&](float factor, const std::vector<float>& scale) {
+    std::vector<float> result(impl_->shape.dim, factor);
+    for (std::size_t i = 0; i < scale.size(); ++i) result[i] *= scale[i];
+    return result;
+  };
+  if (const auto& adapter = block.adapter1) {
+    packed.skip = factors(1, block.scale1);
+    packed.adapter1 = {pack(adapter->in),
+                       pack(scaled(adapter->out, factors(adapter->factor, block.scale1)))};
+  }
+  if (const auto& adapter = block.adapter2) {
+    packed.adapter2 = {pack(behind_norm(adapter->in, block.norm2)),
+                       pack(scaled(adapter->out, factors(adapter->factor, block.scale2)))};
+  }
+  impl_->body->blocks.push_back(std::move(packed));
 }
 
 void Transformer::set_final_norm(const NormSource& norm) { impl_->final_norm = norm; }
@@ -357,10 +413,17 @@ std::unique_ptr<Transformer> Transformer::with_facet(const NormSource& norm,
 }
 
 Matrix Transformer::run(const ReadPatches& patches, const Matrix& positions) const {
+  Matrix out(positions.rows(), output_dim());
+  run(patches, positions, [&](int token) { return out.row(token).data(); });
+  return out;
+}
+
+void Transformer::run(const ReadPatches& patches,
+                      const Matrix& positions,
+                      const RowOf& row_of) const {
   const Impl& net = *impl_;
   const int tokens = static_cast<int>(positions.rows()), lanes = net.kernels->lanes;
   std::unique_ptr<TransformerArena> arena = net.take(tokens, omp_get_max_threads());
-  Matrix out(tokens, output_dim());
   net.each_group(*arena, [&](Impl::Work work) {
     for (int p = work.first; p < work.first + work.count; ++p) {
       float* panel = arena->x.data() + p * net.width(net.shape.dim);
@@ -373,7 +436,7 @@ Matrix Transformer::run(const ReadPatches& patches, const Matrix& positions) con
     }
     net.embed(work, patches);
     if (!net.body->blocks.empty()) net.start_block(work, net.body->blocks[0]);
-    if (net.body->blocks.empty()) net.write_out(work, out);
+    if (net.body->blocks.empty()) net.write_out(work, row_of);
   });
   for (std::size_t b = 0; b < net.body->blocks.size(); ++b) {
     net.attend(*arena);
@@ -382,12 +445,11 @@ Matrix Transformer::run(const ReadPatches& patches, const Matrix& positions) con
       if (b + 1 < net.body->blocks.size()) {
         net.start_block(work, net.body->blocks[b + 1]);
       } else {
-        net.write_out(work, out);
+        net.write_out(work, row_of);
       }
     });
   }
   net.give_back(std::move(arena));
-  return out;
 }
 
 int Transformer::output_dim() const {
@@ -400,8 +462,8 @@ double Transformer::flops(int tokens) const {
   };
   double total = linear(impl_->body->embedding);
   for (const Block& block : impl_->body->blocks) {
-    total += linear(block.qkv) + linear(block.proj) + linear(block.up) + linear(block.down) +
-             4.0 * tokens * tokens * impl_->shape.dim;
+    for (const PanelLinear* layer : layers_of(block)) total += linear(*layer);
+    total += 4.0 * tokens * tokens * impl_->shape.dim;
   }
   return total + (impl_->has_facet ? linear(impl_->facet) : 0.0);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "nn/layer_source.h"
@@ -19,13 +20,21 @@ struct TransformerShape {
   float eps = 1e-6f;   ///< of the layer norms
 };
 
-/// x += scale1 proj(attention(qkv(norm1 x))); x += scale2 down(act(up(norm2 x)))
+/// factor out(relu(in x)): a small network trained beside a large one that stays as it was.
+struct AdapterSource {
+  LinearSource in, out;
+  float factor = 1;
+};
+
+/// x += scale1 (y + adapter1 y), y = proj(attention(qkv(norm1 x)));
+/// x += scale2 (down(act(up n)) + adapter2 n), n = norm2 x
 struct BlockSource {
   NormSource norm1, norm2;
   std::vector<float> scale1, scale2;  ///< LayerScale; empty: none
   LinearSource qkv, proj;
   LinearSource up;  ///< hidden rows, or twice as many where gated: gate first
   LinearSource down;
+  std::optional<AdapterSource> adapter1, adapter2;  ///< in every block or in none
 };
 
 class Transformer {
@@ -47,6 +56,10 @@ class Transformer {
   /// to `positions` (tokens x dim), through all blocks. May be called from many threads at once.
   using ReadPatches = std::function<void(int first, int count, int lanes, float* panel)>;
   Matrix run(const ReadPatches& patches, const Matrix& positions) const;
+  /// The same into memory of the caller's: output_dim() values of each token go where `row_of`
+  /// says, nowhere if that is nullptr. It is called from many threads.
+  using RowOf = std::function<float*(int token)>;
+  void run(const ReadPatches& patches, const Matrix& positions, const RowOf& row_of) const;
 
   int output_dim() const;
   /// Multiply-adds, counted twice, of one run().

@@ -234,7 +234,7 @@ void WinogradLayer::multiply_panel(const Task& task, int panel, int group, int c
                                  std::min(kSlice, static_cast<int>(inputs) - k),
                                  outputs,
                                  task.products + p * product_stride_,
-                                 {nullptr, k > 0, false});
+                                 {nullptr, k > 0});
     }
   }
 }

@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <mutex>
 #include <optional>
+#include <span>
 
+#include "pipeline/feature_cache.h"
 #include "pipeline/journal.h"
+#include "pipeline/over_pictures.h"
 #include "ria/recognizer.h"
 #include "ria/version.h"
 #include "util/hash.h"
-#include "util/parallel.h"
 
 namespace ria {
 
@@ -25,28 +28,90 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// Time between calls.
+class Lap {
+ public:
+  double seconds() {
+    const double spent = seconds_since(start_);
+    start_ = Clock::now();
+    return spent;
+  }
+
+ private:
+  Clock::time_point start_ = Clock::now();
+};
+
+/// A picture that is decoded when it is first needed.
+class Loader {
+ public:
+  explicit Loader(const fs::path& file) : file_(file) {}
+
+  const fs::path& file() const { return file_; }
+  const Image& image() {
+    if (image_.empty()) {
+      Lap lap;
+      image_ = load_image(file_);
+      image_size_ = {image_.height, image_.width};
+      seconds_ = lap.seconds();
+    }
+    return image_;
+  }
+  /// Of the decoding; each method that reads the picture anew is told the whole.
+  double seconds() const { return seconds_; }
+  const std::array<int, 2>& image_size() const { return image_size_; }
+  void set_image_size(const std::array<int, 2>& size) { image_size_ = size; }
+
+ private:
+  const fs::path& file_;
+  Image image_;
+  std::array<int, 2> image_size_{};
+  double seconds_ = 0;
+};
+
 /// The run's name: what is described, with what.
 std::string fingerprint(const std::vector<const Recognizer*>& recognizers,
                         const std::vector<fs::path>& pictures) {
   std::string text = RIA_VERSION;
   for (const Recognizer* recognizer : recognizers) {
     const IndexHeader header = recognizer->header();
-    const Matrix& projection = recognizer->projection();
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(projection.data());
-    text += fmt::format("\n{} {} {} {}",
-                        header.method,
-                        header.options,
-                        header.weights_sha256,
-                        sha256_bytes({bytes, projection.size() * sizeof(float)}));
+    text += fmt::format("\n{} {} {}", header.method, header.options, header.weights_sha256);
+    for (const auto& [name, matrix] : recognizer->fitted()) {
+      const auto* bytes = reinterpret_cast<const std::uint8_t*>(matrix.data());
+      text += fmt::format(" {} {}", name, sha256_bytes({bytes, matrix.size() * sizeof(float)}));
+    }
   }
-  for (const fs::path& picture : pictures) {
-    std::error_code error;
-    const auto size = fs::file_size(picture, error);
-    const auto time = fs::last_write_time(picture, error).time_since_epoch().count();
-    text += fmt::format(
-        "\n{} {} {}", fs::absolute(picture, error).string(), error ? 0 : size, error ? 0 : time);
+  return run_fingerprint(std::move(text), pictures);
+}
+
+/// What one recogniser makes of one picture.
+struct Described {
+  Descriptor descriptor;
+  PackedLocalFeatures local;
+  StageSeconds cost;
+};
+
+/// Local features as floats of a journal's record: sizes, then the halves, two in a float.
+void append_local(const PackedLocalFeatures& local, std::vector<float>& values) {
+  for (const int size : {local.dim, local.grid_height, local.grid_width}) {
+    values.push_back(static_cast<float>(size));
   }
-  return sha256_text(text).substr(0, 32);
+  const std::size_t begin = values.size();
+  values.resize(begin + (local.halves.size() + 1) / 2);
+  std::memcpy(&values[begin], local.halves.data(), local.halves.size() * sizeof(std::uint16_t));
+}
+
+/// The inverse; false if there are too few values.
+bool take_local(std::span<const float>& values, PackedLocalFeatures& local) {
+  if (values.size() < 3) return false;
+  local.dim = static_cast<int>(values[0]);
+  local.grid_height = static_cast<int>(values[1]);
+  local.grid_width = static_cast<int>(values[2]);
+  local.halves.resize(static_cast<std::size_t>(local.dim) * local.grid_height * local.grid_width);
+  const std::size_t floats = (local.halves.size() + 1) / 2;
+  if (values.size() < 3 + floats) return false;
+  std::memcpy(local.halves.data(), &values[3], local.halves.size() * sizeof(std::uint16_t));
+  values = values.subspan(3 + floats);
+  return true;
 }
 
 /// One run of describe_together().
@@ -62,7 +127,7 @@ class Run {
     for (std::size_t r = 0; r < recognizers.size(); ++r) {
       results_[r].descriptors = Matrix::Zero(total(), recognizers[r]->dim());
       results_[r].image_sizes.resize(pictures.size());
-      record_floats_ += recognizers[r]->dim();
+      if (recognizers[r]->reranker() != nullptr) results_[r].locals.resize(pictures.size());
       for (const fs::path& picture : pictures) results_[r].names.push_back(name_of(picture));
     }
     finished_.assign(pictures.size(), false);
@@ -71,8 +136,8 @@ class Run {
   std::vector<Descriptions> describe() {
     const Clock::time_point start = Clock::now();
     if (options_.resume) {
-      journal_.emplace(fingerprint(recognizers_, pictures_), record_floats_);
-      for (const Journal::Record& record : journal_->take(total())) restore(record);
+      journal_.emplace(fingerprint(recognizers_, pictures_));
+      journal_->take(total(), [this](const Journal::Record& record) { restore(record); });
     }
     run_all();
     if (options_.stop.stop_requested() && done_ < total()) {
@@ -96,31 +161,30 @@ class Run {
   int total() const { return static_cast<int>(pictures_.size()); }
 
   void run_all() {
-    const int threads = resolve_threads(options_.num_threads);
-    // Too few pictures to give each core its own: all cores work on one picture after the other.
-    const int workers = total() < threads ? 1 : threads;
-    if (workers == 1) set_thread_cores(threads);
-    parallel_for(
+    over_pictures(
         total(),
-        workers,
+        options_.num_threads,
         [this](int i) {
           if (!finished_[i]) describe_one(i);
         },
         options_.stop);
-    if (workers == 1) set_thread_cores(0);
     std::sort(failures_.begin(), failures_.end(), [](const Failure& a, const Failure& b) {
       return a.picture < b.picture;
     });
   }
 
   void restore(const Journal::Record& record) {
-    const float* values = record.values.data();
+    std::span<const float> values = record.values;
+    std::vector<Described> all(results_.size());
     for (std::size_t r = 0; r < results_.size(); ++r) {
-      Matrix& descriptors = results_[r].descriptors;
-      descriptors.row(record.picture) = Eigen::Map<const Vector>(values, descriptors.cols());
-      results_[r].image_sizes[record.picture] = record.image_size;
-      values += descriptors.cols();
+      const auto dim = static_cast<std::size_t>(results_[r].descriptors.cols());
+      if (values.size() < dim) return;
+      all[r].descriptor = Eigen::Map<const Vector>(values.data(), static_cast<Eigen::Index>(dim));
+      values = values.subspan(dim);
+      if (!results_[r].locals.empty() && !take_local(values, all[r].local)) return;
     }
+    if (!values.empty()) return;
+    put(record.picture, record.image_size, all);
     if (!finished_[record.picture]) ++done_;
     finished_[record.picture] = true;
   }
@@ -142,48 +206,74 @@ class Run {
   /// What one picture costs each recogniser: reading it and the backbone are counted for all that
   /// share them, so that every method shows its own price.
   void describe_or_throw(int i) {
-    Clock::time_point start = Clock::now();
-    const auto lap = [&start] {
-      const double spent = seconds_since(start);
-      start = Clock::now();
-      return spent;
-    };
-    const Image image = load_image(pictures_[i]);
-    const double load = lap();
-    std::vector<StageSeconds> costs(recognizers_.size());
-    std::vector<Descriptor> descriptors(recognizers_.size());
+    Loader loader(pictures_[i]);
+    std::vector<Described> all(recognizers_.size());
     for (std::size_t first = 0; first < recognizers_.size(); ++first) {
-      if (descriptors[first].size() > 0) continue;
-      const Backbone& backbone = recognizers_[first]->backbone();
+      if (all[first].descriptor.size() > 0) continue;
+      const Recognizer& owner = *recognizers_[first];
       StageSeconds spent;
-      const Pixels pixels = preprocess(image, recognizers_[first]->preprocessing());
-      spent.decode = load + lap();
-      const PatchFeatures features = backbone.extract(pixels);
-      spent.backbone = lap();
+      const PatchFeatures features = features_of(owner, loader, spent);
       for (std::size_t r = first; r < recognizers_.size(); ++r) {
-        if (&recognizers_[r]->backbone() != &backbone) continue;
-        descriptors[r] = recognizers_[r]->aggregator().aggregate(features);
-        spent.aggregate = lap();
-        costs[r] = spent;
+        const Recognizer& one = *recognizers_[r];
+        if (&one.backbone() != &owner.backbone() || one.preprocessing() != owner.preprocessing()) {
+          continue;
+        }
+        Lap lap;
+        all[r].descriptor = one.postprocessor().apply(one.aggregator().aggregate(features));
+        spent.aggregate = lap.seconds();
+        if (one.reranker() != nullptr) all[r].local = pack(one.reranker()->extract(features));
+        spent.local = lap.seconds();
+        all[r].cost = spent;
       }
     }
-    keep({i, {image.height, image.width}, {}}, descriptors, costs);
+    keep({i, loader.image_size(), {}}, all);
   }
 
-  void keep(Journal::Record record,
-            const std::vector<Descriptor>& descriptors,
-            const std::vector<StageSeconds>& costs) {
-    for (std::size_t r = 0; r < descriptors.size(); ++r) {
-      results_[r].descriptors.row(record.picture) = descriptors[r];
-      results_[r].image_sizes[record.picture] = record.image_size;
-      record.values.insert(record.values.end(), descriptors[r].begin(), descriptors[r].end());
+  /// From the cache, or from the network and into the cache.
+  PatchFeatures features_of(const Recognizer& recognizer, Loader& loader, StageSeconds& spent) {
+    Lap lap;
+    std::optional<FeatureCache> cache;
+    std::string key;
+    if (const std::string network = recognizer.feature_key();
+        !options_.feature_cache.empty() && !network.empty()) {
+      cache.emplace(options_.feature_cache, network);
+      key = cache->key(loader.file());
+      if (auto found = cache->find(key)) {
+        loader.set_image_size(found->image_size);
+        spent.decode = lap.seconds();
+        return std::move(found->features);
+      }
+    }
+    const Pixels pixels = preprocess(loader.image(), recognizer.preprocessing());
+    spent.decode = loader.seconds() + lap.seconds();
+    CachedFeatures made{recognizer.backbone().extract(pixels), loader.image_size()};
+    spent.backbone = lap.seconds();
+    if (cache) cache->put(key, made);
+    return std::move(made.features);
+  }
+
+  void put(int picture, const std::array<int, 2>& image_size, std::vector<Described>& all) {
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      results_[r].descriptors.row(picture) = all[r].descriptor;
+      results_[r].image_sizes[picture] = image_size;
+      if (!results_[r].locals.empty()) results_[r].locals[picture] = std::move(all[r].local);
+    }
+  }
+
+  void keep(Journal::Record record, std::vector<Described>& all) {
+    for (std::size_t r = 0; journal_ && r < all.size(); ++r) {
+      const Descriptor& descriptor = all[r].descriptor;
+      record.values.insert(record.values.end(), descriptor.begin(), descriptor.end());
+      if (!results_[r].locals.empty()) append_local(all[r].local, record.values);
     }
     if (journal_) journal_->append(record);
+    put(record.picture, record.image_size, all);
     const std::lock_guard lock(mutex_);
-    for (std::size_t r = 0; r < costs.size(); ++r) {
-      results_[r].seconds.decode += costs[r].decode;
-      results_[r].seconds.backbone += costs[r].backbone;
-      results_[r].seconds.aggregate += costs[r].aggregate;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      results_[r].seconds.decode += all[r].cost.decode;
+      results_[r].seconds.backbone += all[r].cost.backbone;
+      results_[r].seconds.aggregate += all[r].cost.aggregate;
+      results_[r].seconds.local += all[r].cost.local;
     }
   }
 
@@ -191,7 +281,6 @@ class Run {
   const std::vector<fs::path>& pictures_;
   const RunOptions& options_;
   std::vector<Descriptions> results_;
-  int record_floats_ = 0;
   std::optional<Journal> journal_;
   std::vector<char> finished_;  // not vector<bool>: threads read it side by side
   std::mutex mutex_;
@@ -225,6 +314,7 @@ Descriptions Descriptions::without_failures() const {
         descriptors.row(static_cast<Eigen::Index>(i));
     good.names.push_back(names[i]);
     good.image_sizes.push_back(image_sizes[i]);
+    if (!locals.empty()) good.locals.push_back(locals[i]);
   }
   return good;
 }

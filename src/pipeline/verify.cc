@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "util/parallel.h"
+#include "pipeline/over_pictures.h"
 
 namespace ria {
 
@@ -25,13 +25,8 @@ class Comparison {
       : a_(a), b_(b), pictures_(pictures), run_(run), found_(pictures.size()) {}
 
   PrecisionComparison compare() {
-    const int threads = resolve_threads(run_.num_threads);
-    // As in describe_together(): few pictures get all cores one after the other.
-    const int workers = total() < threads ? 1 : threads;
-    if (workers == 1) set_thread_cores(threads);
-    parallel_for(
-        total(), workers, [this](int i) { compare_one(i); }, run_.stop);
-    if (workers == 1) set_thread_cores(0);
+    over_pictures(
+        total(), run_.num_threads, [this](int i) { compare_one(i); }, run_.stop);
     if (run_.stop.stop_requested() && done_ < total()) throw Interrupted(done_, total());
     return summary();
   }
@@ -79,7 +74,7 @@ class Comparison {
       out.patches_worst = std::min(out.patches_worst, one);
     }
     // A fitted projection has signs and an order of its own: one head for both.
-    const Recognizer& head_of_b = a_.projection().size() > 0 ? a_ : b_;
+    const Recognizer& head_of_b = a_.fitted().empty() ? b_ : a_;
     out.descriptor =
         cosine(a_.aggregator().aggregate(of_a), head_of_b.aggregator().aggregate(of_b));
     return out;

@@ -4,7 +4,29 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "weights/tensor.h"
+
 namespace ria {
+
+PackedLocalFeatures pack(const LocalFeatures& local) {
+  PackedLocalFeatures packed;
+  packed.dim = static_cast<int>(local.vectors.cols());
+  packed.grid_height = local.grid_height;
+  packed.grid_width = local.grid_width;
+  packed.halves = to_halves({local.vectors.data(), static_cast<std::size_t>(local.vectors.size())});
+  return packed;
+}
+
+LocalFeatures unpack(const PackedLocalFeatures& packed) {
+  const std::int64_t rows = static_cast<std::int64_t>(packed.grid_height) * packed.grid_width;
+  if (packed.grid_height < 0 || packed.grid_width < 0 || packed.dim < 0 ||
+      rows * packed.dim != std::ssize(packed.halves)) {
+    throw std::invalid_argument("local features do not have the size of their grid");
+  }
+  LocalFeatures local{Matrix(rows, packed.dim), packed.grid_height, packed.grid_width};
+  from_halves(packed.halves, {local.vectors.data(), packed.halves.size()});
+  return local;
+}
 
 std::vector<Match> Reranker::reorder(const std::vector<Match>& matches,
                                      const std::vector<double>& scores) const {

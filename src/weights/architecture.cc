@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "weights/keras_resnet.h"
-#include "weights/keras_vgg.h"
 #include "weights/prefixes.h"
+#include "weights/vgg_files.h"
 #include "weights/vgg_names.h"
 #include "weights/vit_names.h"
 
@@ -101,8 +101,7 @@ std::string infer_architecture(const TensorFile& file) {
       is_keras_resnet(file) ? keras_resnet_names(file) : canonical_resnet_names(file);
   const std::optional<Shape> shape = shape_of(names);
   if (!shape) {
-    const std::string vgg =
-        vgg_name(vgg_convolutions(is_keras_vgg(file) ? convert_keras_vgg(file) : file));
+    const std::string vgg = vgg_name(vgg_convolutions(torchvision_vgg(file)));
     return vgg.empty() ? "unknown" : vgg;
   }
   for (const Published& row : kPublished) {
@@ -114,6 +113,13 @@ std::string infer_architecture(const TensorFile& file) {
     }
   }
   return "resnet";
+}
+
+std::string describe_architecture(const TensorFile& file) {
+  const std::string name = infer_architecture(file);
+  const Names vit = canonical_vit_names(file);
+  const bool adapted = !vit.empty() && vit_shape(file, vit).adapter > 0;
+  return adapted ? name + " with adapters" : name;
 }
 
 }  // namespace ria

@@ -16,6 +16,9 @@ namespace ria {
 /// "unknown".
 std::string infer_architecture(const TensorFile& file);
 
+/// The same for people: with what the network has beside its architecture, such as "with adapters".
+std::string describe_architecture(const TensorFile& file);
+
 /// torchvision name -> name in the file, for stem and stages of a ResNet stored under torchvision
 /// or CosPlace names behind any known prefix; empty if the file holds none.
 std::map<std::string, std::string> canonical_resnet_names(const TensorFile& file);

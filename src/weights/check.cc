@@ -56,7 +56,7 @@ WeightsInfo weights_info(const fs::path& file) {
   const TensorFile tensors = TensorFile::open(file);
   WeightsInfo info;
   info.file = file;
-  info.architecture = infer_architecture(tensors);
+  info.architecture = describe_architecture(tensors);
   info.sha256 = file_sha256(file);
   for (const fs::path& part : weights_files(file)) info.bytes += fs::file_size(part);
   info.metadata = tensors.metadata();

@@ -207,6 +207,18 @@ void add_trained_together(Sources& all) {
   }
 }
 
+void add_fine_tuned(Sources& all) {
+  all.push_back({.name = "ria-ft",
+                 .architecture = "ViT-L/14 with fine-tuned blocks and RIA heads (2080 dims)",
+                 .source = "your own training: none is published",
+                 .url = "",
+                 .licence = "yours",
+                 .bytes = 0,
+                 .published_sha256 = "",
+                 .sha256 = "",
+                 .how_to_add = "ria weights add FILE --name ria-ft"});
+}
+
 void add_netvlad(Sources& all) {
   const std::string page = "https://github.com/Relja/netvlad";
   const std::string folder = "https://cvg-data.inf.ethz.ch/hloc/netvlad/";
@@ -230,11 +242,9 @@ void add_netvlad(Sources& all) {
                           fmt::format("{}/resolve/main/{}_WPCA4096.pth.tar", repository, set),
                           kMit));
   }
-  all.push_back(visited("netvlad-resnet18",
-                        "resnet18 (NetVLAD, 16384 dims)",
-                        "https://github.com/gmberton/deep-visual-geo-localization-benchmark",
-                        "FILE",
-                        kMit));
+  const std::string zoo = "https://github.com/gmberton/deep-visual-geo-localization-benchmark";
+  all.push_back(visited("netvlad-vgg16", "vgg16 (NetVLAD, 32768 dims)", zoo, "FILE", kMit));
+  all.push_back(visited("netvlad-resnet18", "resnet18 (NetVLAD, 16384 dims)", zoo, "FILE", kMit));
 }
 
 void add_anyloc(Sources& all) {
@@ -268,6 +278,7 @@ const std::vector<WeightSource>& weight_sources() {
                            add_torchvision,
                            add_places,
                            add_trained_together,
+                           add_fine_tuned,
                            add_netvlad,
                            add_anyloc}) {
       add(all);

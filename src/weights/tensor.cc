@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <Eigen/Core>
 #include <stdexcept>
 #include <utility>
 
@@ -32,6 +33,24 @@ Tensor make_tensor(DType dtype, std::vector<std::int64_t> shape, std::vector<std
   auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
   const std::span<const std::uint8_t> view(*owner);
   return {dtype, std::move(shape), view, std::move(owner)};
+}
+
+std::vector<std::uint16_t> to_halves(std::span<const float> values) {
+  std::vector<std::uint16_t> halves;
+  halves.reserve(values.size());
+  for (const float value : values) {
+    halves.push_back(Eigen::numext::bit_cast<std::uint16_t>(Eigen::half(value)));
+  }
+  return halves;
+}
+
+void from_halves(std::span<const std::uint16_t> halves, std::span<float> out) {
+  const Tensor tensor{DType::F16,
+                      {std::ssize(halves)},
+                      {reinterpret_cast<const std::uint8_t*>(halves.data()), halves.size_bytes()},
+                      nullptr,
+                      nullptr};
+  tensor.copy_floats(out);
 }
 
 Tensor make_tensor(std::vector<std::int64_t> shape, const std::vector<float>& values) {

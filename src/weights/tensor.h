@@ -53,6 +53,11 @@ Tensor mapped_tensor(DType dtype,
 Tensor make_tensor(DType dtype, std::vector<std::int64_t> shape, std::vector<std::uint8_t> bytes);
 Tensor make_tensor(std::vector<std::int64_t> shape, const std::vector<float>& values);
 
+/// Values in half precision; those beyond its range become infinite.
+std::vector<std::uint16_t> to_halves(std::span<const float> values);
+/// The inverse; `out` has the size of `halves`.
+void from_halves(std::span<const std::uint16_t> halves, std::span<float> out);
+
 using TensorMap = std::map<std::string, Tensor>;
 using Metadata = std::map<std::string, std::string>;
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <regex>
@@ -86,6 +87,16 @@ int dimension(const TensorFile& file,
   return static_cast<int>(of.shape[axis]);
 }
 
+/// Inner width of the adapters; 0 where no block has one.
+int adapter_width(const TensorFile& file, const Names& names) {
+  const bool adapted = std::any_of(names.begin(), names.end(), [](const auto& entry) {
+    return entry.first.starts_with("blocks.") && entry.first.find(".adapter") != std::string::npos;
+  });
+  if (!adapted) return 0;
+  const std::string first = "blocks.0.adapter1.D_fc1.weight";
+  return dimension(file, tensor(file, names, first), first, 2, 0);
+}
+
 }  // namespace
 
 Names canonical_vit_names(const TensorFile& file) {
@@ -125,6 +136,7 @@ VitShape vit_shape(const TensorFile& file, const Names& names) {
   const std::string up = shape.gated ? "blocks.0.mlp.w12.weight" : "blocks.0.mlp.fc1.weight";
   shape.hidden = dimension(file, tensor(file, names, up), up, 2, 0) / (shape.gated ? 2 : 1);
   shape.layer_scale = names.count("blocks.0.ls1.gamma") != 0;
+  shape.adapter = adapter_width(file, names);
   return shape;
 }
 

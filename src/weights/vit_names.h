@@ -25,12 +25,14 @@ struct VitShape {
   int hidden = 0;
   bool gated = false;        ///< SwiGLU
   bool layer_scale = false;  ///< DINOv2 has it, DINO has not
+  int adapter = 0;           ///< inner width of the adapters of each block (SelaVPR); 0: none
 };
 
 /// Throws std::runtime_error naming what is missing or of another shape than expected.
 VitShape vit_shape(const TensorFile& file, const std::map<std::string, std::string>& names);
 
-/// "dinov2-vitb14", "dinov2-vitg14-reg", "dino-vits8" ..., "dinov2" or "dino" for other sizes.
+/// "dinov2-vitb14", "dinov2-vitg14-reg", "dino-vits8" ..., "dinov2" or "dino" for other sizes;
+/// adapters change nothing.
 std::string vit_architecture(const VitShape& shape);
 
 }  // namespace ria

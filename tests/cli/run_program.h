@@ -148,7 +148,8 @@ inline std::vector<std::string> complaints(const std::string& err) {
   for (const std::string& line : lines(err)) {
     const bool progress = line.starts_with("describing ") || line.starts_with("indexing ") ||
                           line.starts_with("rendering ") || line.starts_with("downloading ") ||
-                          line.starts_with("comparing ");
+                          line.starts_with("comparing ") || line.starts_with("clustering ") ||
+                          line.starts_with("checking ");
     if (!progress) kept.push_back(line);
   }
   return kept;

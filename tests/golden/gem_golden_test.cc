@@ -6,8 +6,10 @@
 #include <regex>
 
 #include "aggregate/features.h"
+#include "aggregate/heads.h"
 #include "backbone/resnet.h"
 #include "golden/golden.h"
+#include "golden/head_case.h"
 #include "golden/pixels.h"
 #include "ria/aggregator.h"
 
@@ -86,10 +88,14 @@ TEST_F(GemGolden, CosPlaceHead) {
                    row_of(outputs_->at("cosplace_head.gem"), b),
                    atol("cosplace_head.gem"));
     if (!given("cosplace_head.out")) continue;
-    const auto head = make_gem(static_cast<int>(patches.cols()), options, linear(file));
-    expect_close(head->aggregate({patches, 0, 0, {}}),
-                 row_of(outputs_->at("cosplace_head.out"), b),
-                 atol("cosplace_head.out"));
+    const auto made = make_gem(static_cast<int>(patches.cols()), options, linear(file));
+    const auto read = read_cosplace(renamed(file, "head.", "module."));
+    EXPECT_EQ(read->dim(), made->dim());
+    for (const Aggregator* head : {made.get(), read.get()}) {
+      expect_close(head->aggregate({patches, 0, 0, {}}),
+                   row_of(outputs_->at("cosplace_head.out"), b),
+                   atol("cosplace_head.out"));
+    }
   }
 }
 
@@ -101,8 +107,23 @@ TEST_F(GemGolden, CosPlaceWholeNetwork) {
   const FeatureMap map = net.run(pixels_of(inputs_->at("cosplace_e2e.image"))).front();
   const Matrix patches = Eigen::Map<const Matrix>(
       map.hwc.data(), static_cast<Eigen::Index>(map.height) * map.width, map.channels);
-  const auto head = make_gem(map.channels, clamped(file), linear(file));
+  const auto head = read_cosplace(file);
+  EXPECT_EQ(head->dim(), outputs_->at("cosplace_e2e.out").shape.at(1));
   expect_close(head->aggregate({patches, map.height, map.width, {}}),
+               row_of(outputs_->at("cosplace_e2e.out"), 0),
+               atol("cosplace_e2e.out"));
+}
+
+// The same through the backbones' table.
+TEST_F(GemGolden, CosPlaceFile) {
+  if (!given("cosplace_e2e.out")) GTEST_SKIP() << "the case has no cosplace_e2e";
+  const TensorFile file = weights(".pth");
+  BackboneOptions options;
+  options.weights = file.path().string();
+  options.cut = "layer4";
+  const auto features =
+      make_backbone("resnet50", options)->extract(pixels_of(inputs_->at("cosplace_e2e.image")));
+  expect_close(read_cosplace(file)->aggregate(features),
                row_of(outputs_->at("cosplace_e2e.out"), 0),
                atol("cosplace_e2e.out"));
 }

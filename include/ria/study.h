@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// The paper's tables and figures, each a declared grid over the pipeline.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ria/dataset.h"
+#include "ria/evaluate.h"
+
+namespace ria {
+
+/// A field of a table: what is shown, and the number behind it where it is one.
+struct StudyField {
+  std::string text;
+  std::optional<double> value;
+  bool best = false;  ///< of its column
+};
+
+/// Rows of fields under column names.
+struct StudyTable {
+  struct Row {
+    std::string name;
+    std::vector<StudyField> fields;  ///< one a column
+  };
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+  std::string caption;
+};
+
+/// Lines over a common x axis.
+struct StudyPlot {
+  struct Series {
+    std::string name;
+    std::vector<double> x, y;
+    std::vector<double> low, high;  ///< a band around y; empty: none
+  };
+  std::string title, x_label, y_label;
+  std::vector<Series> series;
+};
+
+/// Values on a grid, shown by colour.
+struct StudyHeatMap {
+  std::string title, row_label, column_label;
+  std::vector<std::string> rows, columns;
+  MatrixD values;  ///< rows x columns
+};
+
+/// What a study found: enough to print, to draw and to write down.
+struct StudyResult {
+  std::string study, title, dataset, command;
+  std::vector<std::string> notes;  ///< what to know: where the paper differs or contradicts itself
+  std::vector<StudyTable> tables;
+  std::vector<StudyPlot> plots;
+  std::vector<StudyHeatMap> heat_maps;
+  std::vector<Evaluation> evaluations;  ///< of the methods compared; empty: it measures no recall
+
+  /// The tables and notes as text.
+  std::string text() const;
+};
+
+/// A study as `ria study list` shows it.
+struct StudyInfo {
+  std::string name;
+  std::string title;
+  std::string paper;  ///< table or figure
+  std::string what;   ///< what is varied and measured
+};
+const std::vector<StudyInfo>& studies();
+
+struct StudyOptions {
+  std::string backbone = "resnet50";  ///< of the studies that vary the head
+  std::string other_pictures;    ///< projection: folder for PCA on other pictures; empty: left out
+  int pictures = 200;            ///< drift and ns-error: at most so many, evenly spread
+  std::filesystem::path folder;  ///< where finished cells are kept, for resuming; empty: nowhere
+  MethodOptions method;          ///< for all methods of the study
+  EvaluateOptions evaluate;      ///< run.feature_cache is worth setting
+
+  void validate() const;
+};
+
+/// Throws std::invalid_argument for an unknown name, listing the known ones. A method whose weights
+/// are missing is left out and named in the notes; std::runtime_error if none remains.
+StudyResult run_study(const std::string& name,
+                      const Dataset& dataset,
+                      const StudyOptions& options = {});
+
+/// {"study", "dataset", "tables": [..], "plots": [..], "heat_maps": [..], "evaluations": [..], ..}
+std::string to_json(const StudyResult& result);
+
+}  // namespace ria

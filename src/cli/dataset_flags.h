@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Flags that say how a named dataset is read.
+#pragma once
+
+#include <string>
+
+#include "ria/dataset.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ria::cli {
+
+class DatasetFlags {
+ public:
+  void add(CLI::App& command);
+  /// With --positive_dist_threshold, which other commands have for folders too.
+  void add_threshold(CLI::App& command, const std::string& text);
+
+  /// What the flags say; validated where the dataset is read.
+  const DatasetOptions& options() const { return options_; }
+
+ private:
+  DatasetOptions options_;
+};
+
+/// The flags that name a dataset: by name and folder, by a file, or by two folders.
+class DatasetSource {
+ public:
+  void add(CLI::App& command);
+  /// What the flags name; throws std::invalid_argument naming the flag that is missing.
+  Dataset load() const;
+
+ private:
+  Dataset load_json() const;
+
+  std::string dataset_, data_folder_, database_folder_, queries_folder_;
+  DatasetFlags flags_;
+};
+
+/// One line on standard error for each of the dataset's remarks.
+void print_remarks(const Dataset& dataset);
+
+}  // namespace ria::cli

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "ria/study.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/dataset_flags.h"
+#include "cli/flags.h"
+#include "ria/report.h"
+#include "ria/weights.h"
+#include "util/files.h"
+
+namespace ria::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void print_list(bool as_json) {
+  if (!as_json) {
+    for (const StudyInfo& study : studies()) {
+      fmt::print(
+          "{:<14} {:<30} {}\n{:45} {}\n", study.name, study.paper, study.title, "", study.what);
+    }
+    return;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const StudyInfo& study : studies()) {
+    list.push_back({{"name", study.name},
+                    {"title", study.title},
+                    {"paper", study.paper},
+                    {"what", study.what}});
+  }
+  fmt::print("{}\n", list.dump(2));
+}
+
+struct Study {
+  std::string name, report, json, feature_cache = "default";
+  bool list_json = false;
+  DatasetSource source;
+  StudyOptions options;
+  std::string weights, precision = to_string(Precision::kFp32);
+  int num_threads = 0;
+
+  fs::path cache() const {
+    if (feature_cache == "none") return {};
+    return feature_cache == "default" ? cache_folder() / "features" : fs::path(feature_cache);
+  }
+
+  void run() {
+    if (name == "list") return print_list(list_json);
+    options.method.backbone.weights = weights;
+    options.method.backbone.precision = parse_precision(precision);
+    options.validate();
+    if (!json.empty() && json != "-") check_writable(json);
+    const bool known = std::any_of(studies().begin(), studies().end(), [&](const StudyInfo& study) {
+      return study.name == name;
+    });
+    const Dataset dataset = known ? source.load() : Dataset{};
+    print_remarks(dataset);
+    options.evaluate.run = run_options("describing", num_threads);
+    options.evaluate.run.feature_cache = cache();
+    options.folder = report.empty() ? cache_folder() / "studies" : fs::path(report);
+    StudyResult result = run_study(name, dataset, options);
+    result.command = command_line();
+    fmt::print("{}", result.text());
+    if (!json.empty()) write_output(json, to_json(result));
+  }
+};
+
+}  // namespace
+
+void add_study(CLI::App& program) {
+  auto state = std::make_shared<Study>();
+  CLI::App* command =
+      program.add_subcommand("study", "Repeat a table or figure of the paper on a dataset");
+  command->add_option("name", state->name, "a study, or list: what there is")
+      ->required()
+      ->type_name("NAME|list");
+  state->source.add(*command);
+  const auto flag = [&](const char* flag_name, auto& field, const char* text) {
+    return command->add_option(flag_name, field, text)->capture_default_str();
+  };
+  flag("--backbone", state->options.backbone, "of the studies that vary what is behind it");
+  flag("--pictures", state->options.pictures, "drift, homography, ns-error: at most so many");
+  command
+      ->add_option("--other_pictures",
+                   state->options.other_pictures,
+                   "projection: folder of other pictures to fit PCA on")
+      ->type_name("FOLDER");
+  flag("--feature_cache",
+       state->feature_cache,
+       "folder that keeps patch features (half precision); default: in the cache folder; none")
+      ->type_name("FOLDER");
+  command
+      ->add_option("--report", state->report, "write index.html, results.json, .csv and .tex here")
+      ->type_name("FOLDER");
+  command->add_option("--json", state->json, "write the results to this file; -: print them")
+      ->type_name("FILE");
+  command->add_flag("--list_json", state->list_json, "list: as JSON")->group("");
+  command->add_option("--weights", state->weights, "weight file instead of the cached one")
+      ->type_name("FILE");
+  flag("--precision", state->precision, "fp32, int8 or bf16");
+  flag("--num_threads", state->num_threads, "threads; 0: all cores");
+  command->callback([state] { state->run(); });
+}
+
+}  // namespace ria::cli

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "nn/row_blocks.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <exception>
+#include <vector>
+
+#include "nn/one_thread.h"
+
+namespace ria {
+
+namespace {
+
+constexpr Eigen::Index kDotRows = 64;
+constexpr Eigen::Index kSumRows = 1024;
+
+/// y = w x or w^T x for some rows of w.
+void gemv(CBLAS_TRANSPOSE turned,
+          const Matrix& w,
+          Eigen::Index first,
+          Eigen::Index count,
+          const float* x,
+          float* y) {
+  const int columns = static_cast<int>(w.cols());
+  cblas_sgemv(CblasRowMajor,
+              turned,
+              static_cast<int>(count),
+              columns,
+              1.0f,
+              w.row(first).data(),
+              columns,
+              x,
+              1,
+              0.0f,
+              y,
+              1);
+}
+
+}  // namespace
+
+void for_row_blocks(Eigen::Index rows,
+                    Eigen::Index block,
+                    const std::function<void(Eigen::Index first, Eigen::Index count)>& body) {
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic, 1)
+  for (Eigen::Index first = 0; first < rows; first += block) {
+    const OneThread one_thread;
+    try {
+      body(first, std::min(block, rows - first));
+    } catch (...) {
+#pragma omp critical(ria_row_blocks)
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void multiply(const MatrixView& a, const MatrixView& b, float keep, MatrixSpan c) {
+  const OneThread one_thread;
+  cblas_sgemm(CblasRowMajor,
+              CblasNoTrans,
+              CblasNoTrans,
+              static_cast<int>(a.rows()),
+              static_cast<int>(b.cols()),
+              static_cast<int>(a.cols()),
+              1.0f,
+              a.data(),
+              static_cast<int>(a.outerStride()),
+              b.data(),
+              static_cast<int>(b.outerStride()),
+              keep,
+              c.data(),
+              static_cast<int>(c.outerStride()));
+}
+
+Vector times_vector(const Matrix& w, const Vector& x) {
+  Vector y(w.rows());
+  for_row_blocks(w.rows(), kDotRows, [&](Eigen::Index first, Eigen::Index count) {
+    gemv(CblasNoTrans, w, first, count, x.data(), y.data() + first);
+  });
+  return y;
+}
+
+Vector transposed_times_vector(const Matrix& w, const Vector& x) {
+  Matrix parts((w.rows() + kSumRows - 1) / kSumRows, w.cols());
+  for_row_blocks(w.rows(), kSumRows, [&](Eigen::Index first, Eigen::Index count) {
+    gemv(CblasTrans, w, first, count, x.data() + first, parts.row(first / kSumRows).data());
+  });
+  return parts.colwise().sum();
+}
+
+}  // namespace ria

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Work that is split by rows the same way for any number of cores, so that the same picture gives
+// the same bits on all of them.
+#pragma once
+
+#include <functional>
+
+#include "ria/features.h"
+
+namespace ria {
+
+/// Part of a matrix whose rows lie further apart than they are long.
+using MatrixView = Eigen::Ref<const Matrix, 0, Eigen::OuterStride<>>;
+using MatrixSpan = Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>;
+
+/// Calls body(first row, rows) for every block of at most `block` rows, side by side on the cores
+/// the calling thread may use. Inside, products run on one core. The first exception is thrown
+/// here.
+void for_row_blocks(Eigen::Index rows,
+                    Eigen::Index block,
+                    const std::function<void(Eigen::Index first, Eigen::Index count)>& body);
+
+/// c = a b + keep c, on one core.
+void multiply(const MatrixView& a, const MatrixView& b, float keep, MatrixSpan c);
+
+/// w x, each row read once. For large matrices: bound by memory.
+Vector times_vector(const Matrix& w, const Vector& x);
+
+/// w^T x, without turning w over.
+Vector transposed_times_vector(const Matrix& w, const Vector& x);
+
+}  // namespace ria

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Patch features kept on disk, so that a grid of heads needs the network only once.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "ria/features.h"
+
+namespace ria {
+
+/// What a picture's file turned into.
+struct CachedFeatures {
+  PatchFeatures features;
+  std::array<int, 2> image_size{};  ///< height, width as stored in the picture
+};
+
+/// One file a picture and network, in half precision (in float32 where a value does not fit). May
+/// be used by many threads and processes at once; what cannot be written or read is computed again.
+class FeatureCache {
+ public:
+  /// `network` names everything beside the picture that decides the features.
+  FeatureCache(std::filesystem::path folder, const std::string& network);
+
+  /// The key of a picture: its content, not its name. Throws std::runtime_error if it is missing.
+  std::string key(const std::filesystem::path& picture) const;
+  std::optional<CachedFeatures> find(const std::string& key) const;
+  /// Keeps the features and rounds them to what find() gives.
+  void put(const std::string& key, CachedFeatures& made) const;
+
+ private:
+  std::filesystem::path file_of(const std::string& key) const;
+
+  std::filesystem::path folder_;
+  std::string network_;
+};
+
+}  // namespace ria

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pipeline/parts.h"
+#include "ria/recognizer.h"
+
+namespace ria {
+
+/// Makes recognisers in the ways that are not for everyone.
+class RecognizerMaker {
+ public:
+  /// One that shares its backbone with those made before that need the same; finish() ends it.
+  std::unique_ptr<Recognizer> share(const MethodChoice& choice);
+  void finish(const std::vector<std::unique_ptr<Recognizer>>& made);
+
+  /// One whose weights are not in a file.
+  static std::unique_ptr<Recognizer> from_tensors(const MethodChoice& choice,
+                                                  const TensorFile& weights,
+                                                  Fitted fitted = {});
+
+ private:
+  std::map<std::string, std::shared_ptr<Backbone>> backbones_;
+};
+
+}  // namespace ria

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Answers: the nearest descriptors, looked at again where the method re-ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "pipeline/over_pictures.h"
+#include "ria/recognizer.h"
+
+namespace ria {
+
+namespace {
+
+using Answers = std::vector<std::vector<Match>>;
+
+/// The first `depth` answers in their new order; the rest stays behind them.
+std::vector<Match> rerank(const Reranker& reranker,
+                          const PackedLocalFeatures& query,
+                          const Index& index,
+                          const std::vector<Match>& matches,
+                          int depth,
+                          std::unordered_map<int, double>& known) {
+  const auto split = matches.begin() + std::min<std::ptrdiff_t>(depth, std::ssize(matches));
+  const std::vector<Match> first(matches.begin(), split);
+  const LocalFeatures local = unpack(query);
+  std::vector<double> scores;
+  for (const Match& match : first) {
+    const auto [score, unseen] = known.try_emplace(match.place, 0.0);
+    if (unseen) score->second = reranker.score(local, unpack(index.locals()[match.place]));
+    scores.push_back(score->second);
+  }
+  std::vector<Match> ordered = reranker.reorder(first, scores);
+  ordered.insert(ordered.end(), split, matches.end());
+  return ordered;
+}
+
+}  // namespace
+
+std::vector<std::vector<Match>> Recognizer::search(const Index& index,
+                                                   const Descriptions& queries,
+                                                   int k,
+                                                   const RunOptions& run,
+                                                   PairScores* known) const {
+  const int depth = options_.rerank_depth;
+  Answers answers = index.search(queries.descriptors, reranker_ ? std::max(k, depth) : k);
+  if (!reranker_) return answers;
+  const auto count = static_cast<int>(answers.size());
+  if (index.locals().size() != static_cast<std::size_t>(index.size()) ||
+      queries.locals.size() != answers.size()) {
+    throw std::invalid_argument(
+        "re-ranking needs local features: the index or the queries have none");
+  }
+  PairScores own;
+  PairScores& scores = known != nullptr ? *known : own;
+  scores.resize(answers.size());
+  over_pictures(
+      count,
+      run.num_threads,
+      [&](int q) {
+        answers[q] = rerank(*reranker_, queries.locals[q], index, answers[q], depth, scores[q]);
+        if (std::ssize(answers[q]) > k) answers[q].resize(k);
+      },
+      run.stop);
+  if (run.stop.stop_requested()) throw Interrupted(0, count);
+  return answers;
+}
+
+std::string Recognizer::local_key() const {
+  if (!reranker_) return "";
+  const PatchRerankOptions& o = options_.patches;
+  return fmt::format("{} {} {} {} {}",
+                     feature_key(),
+                     options_.rerank,
+                     o.rerank_d,
+                     o.rerank_seed,
+                     o.rerank_tolerance);
+}
+
+}  // namespace ria

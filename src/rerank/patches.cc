@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "aggregate/features.h"
+#include "nn/gemm.h"
+#include "rerank/mutual.h"
+#include "ria/aggregator.h"
+#include "ria/rerank.h"
+
+namespace ria {
+
+namespace {
+
+/// Shorter than this, what is left of a unit vector without the mean is rounding error.
+constexpr float kFlat = 1e-5f;
+
+/// A vote: by how many cells the picture moved, and how much it counts.
+struct Vote {
+  int down;
+  int right;
+  float weight;
+};
+
+/// The largest sum of votes around one displacement, each weighed by how near it is to it: 1 there,
+/// falling linearly along both axes to 0 at `reach` cells.
+float largest_agreement(const std::vector<Vote>& votes, double reach) {
+  if (votes.empty()) return 0;
+  const auto [top, bottom] = std::minmax_element(
+      votes.begin(), votes.end(), [](const Vote& a, const Vote& b) { return a.down < b.down; });
+  const auto [left, right] = std::minmax_element(
+      votes.begin(), votes.end(), [](const Vote& a, const Vote& b) { return a.right < b.right; });
+  const int radius = static_cast<int>(std::ceil(reach)) - 1;
+  std::vector<float> fall(radius + 1);
+  for (int i = 0; i <= radius; ++i) fall[i] = static_cast<float>(1 - i / reach);
+
+  // Along the rows where the votes are; then down the columns, whole rows at a time.
+  Matrix sums = Matrix::Zero(bottom->down - top->down + 1 + 2 * radius,
+                             right->right - left->right + 1 + 2 * radius);
+  for (const Vote& vote : votes) {
+    float* at = &sums(vote.down - top->down + radius, vote.right - left->right + radius);
+    for (int i = -radius; i <= radius; ++i) at[i] += vote.weight * fall[std::abs(i)];
+  }
+  float largest = 0;
+  Eigen::RowVectorXf agreement(sums.cols());
+  for (Eigen::Index row = radius; row + radius < sums.rows(); ++row) {
+    agreement = sums.row(row);
+    for (int i = 1; i <= radius; ++i) {
+      agreement += fall[i] * (sums.row(row - i) + sums.row(row + i));
+    }
+    largest = std::max(largest, agreement.maxCoeff());
+  }
+  return largest;
+}
+
+/// Cells along the longer side of the picture.
+int longest_side(const LocalFeatures& features) {
+  return std::max(features.grid_height, features.grid_width);
+}
+
+/// The middle of a patch as (down, right), in cells of a grid that has `cells` along the longer
+/// side of the picture.
+std::pair<double, double> position(const LocalFeatures& features, int patch, int cells) {
+  const double scale = static_cast<double>(cells) / longest_side(features);
+  return {(patch / features.grid_width + 0.5) * scale, (patch % features.grid_width + 0.5) * scale};
+}
+
+void require_grid(const LocalFeatures& features) {
+  const auto expected = static_cast<Eigen::Index>(features.grid_height) * features.grid_width;
+  if (features.grid_height < 0 || features.grid_width < 0 || features.vectors.rows() != expected) {
+    throw std::invalid_argument(fmt::format("{} local features do not fill a grid of {} x {}",
+                                            features.vectors.rows(),
+                                            features.grid_height,
+                                            features.grid_width));
+  }
+}
+
+/// Mean and standard deviation.
+template <typename Values>
+std::pair<double, double> spread(const Values& values) {
+  const VectorD x = VectorD::Map(values.data(), static_cast<Eigen::Index>(values.size()));
+  const double mean = x.mean();
+  return {mean, std::sqrt((x.array() - mean).square().mean())};
+}
+
+class PatchReranker final : public Reranker {
+ public:
+  PatchReranker(int feature_dim, const PatchRerankOptions& options)
+      : feature_dim_(feature_dim),
+        options_(options),
+        projection_(random_orthogonal(feature_dim, options.rerank_d, options.rerank_seed)) {}
+
+  LocalFeatures extract(const PatchFeatures& features) const override;
+  double score(const LocalFeatures& query, const LocalFeatures& place) const override;
+  std::vector<Match> reorder(const std::vector<Match>& matches,
+                             const std::vector<double>& scores) const override;
+
+ private:
+  int feature_dim_;
+  PatchRerankOptions options_;
+  Matrix projection_;
+};
+
+LocalFeatures PatchReranker::extract(const PatchFeatures& features) const {
+  const Vector square_sums = checked_square_sums(features, feature_dim_);
+  const Eigen::Index cells = static_cast<Eigen::Index>(features.grid_height) * features.grid_width;
+  if (cells < 1 || features.patches.rows() < cells) {
+    throw std::invalid_argument(fmt::format("{} patches do not fill a grid of {} x {}",
+                                            features.patches.rows(),
+                                            features.grid_height,
+                                            features.grid_width));
+  }
+  // The mean is taken out behind the projection, which is linear: fewer values, the same result.
+  // Patches behind the grid's are those of other scales.
+  Matrix vectors = inverse_norms(square_sums.head(cells)).asDiagonal() *
+                   product(features.patches.topRows(cells), projection_);
+  const Eigen::RowVectorXf mean = vectors.colwise().mean();
+  vectors.rowwise() -= mean;
+  for (Eigen::Index i = 0; i < cells; ++i) {
+    const float norm = vectors.row(i).norm();
+    vectors.row(i) *= norm > kFlat ? 1 / norm : 0.0f;
+  }
+  return {std::move(vectors), features.grid_height, features.grid_width};
+}
+
+double PatchReranker::score(const LocalFeatures& query, const LocalFeatures& place) const {
+  require_grid(query);
+  require_grid(place);
+  const Eigen::Index smaller = std::min(query.vectors.rows(), place.vectors.rows());
+  if (smaller == 0) return 0;
+  const int cells = std::min(longest_side(query), longest_side(place));
+  std::vector<Vote> votes;
+  for (const auto& [from, to] : mutual_neighbours(query.vectors, place.vectors)) {
+    const float cosine = query.vectors.row(from).dot(place.vectors.row(to));
+    if (!(cosine > 0)) continue;
+    const auto [query_down, query_right] = position(query, from, cells);
+    const auto [place_down, place_right] = position(place, to, cells);
+    votes.push_back({static_cast<int>(std::lround(place_down - query_down)),
+                     static_cast<int>(std::lround(place_right - query_right)),
+                     cosine});
+  }
+  const double reach = std::max(1.0, options_.rerank_tolerance * cells);
+  return largest_agreement(votes, reach) / static_cast<double>(smaller);
+}
+
+/// The cosine is brought to the spread of the scores: what a match carries stays a share of
+/// patches, moved a little by how its cosine stands among the others.
+std::vector<Match> PatchReranker::reorder(const std::vector<Match>& matches,
+                                          const std::vector<double>& scores) const {
+  if (scores.size() != matches.size() || matches.empty()) {
+    return Reranker::reorder(matches, scores);
+  }
+  std::vector<double> cosines;
+  for (const Match& match : matches) cosines.push_back(match.score);
+  const auto [mean, deviation] = spread(cosines);
+  const double unit = deviation > 0 ? spread(scores).second / deviation : 0;
+  std::vector<double> fused = scores;
+  for (std::size_t i = 0; i < fused.size(); ++i) {
+    fused[i] += options_.rerank_cosine_weight * unit * (cosines[i] - mean);
+  }
+  return Reranker::reorder(matches, fused);
+}
+
+}  // namespace
+
+void PatchRerankOptions::validate() const {
+  const auto require = [](bool holds, const char* field, auto value, const char* expected) {
+    if (!holds)
+      throw std::invalid_argument(fmt::format("{} is {}, {} was expected", field, value, expected));
+  };
+  require(rerank_d >= 1, "rerank_d", rerank_d, "at least 1");
+  require(rerank_tolerance > 0 && rerank_tolerance <= 1,
+          "rerank_tolerance",
+          rerank_tolerance,
+          "a number in (0, 1]");
+  require(rerank_cosine_weight >= 0 && std::isfinite(rerank_cosine_weight),
+          "rerank_cosine_weight",
+          rerank_cosine_weight,
+          "a number from 0 up");
+}
+
+std::unique_ptr<Reranker> make_patch_reranker(int feature_dim, const PatchRerankOptions& options) {
+  options.validate();
+  return std::make_unique<PatchReranker>(feature_dim, options);
+}
+
+}  // namespace ria
