@@ -192,6 +192,11 @@ int main(int argc, char** argv) {
   program.add_option("--json", json, "write the figures to this file")->type_name("FILE");
   program.add_option("--rounds", rounds, "rounds of each measurement; the best counts")
       ->capture_default_str();
+  std::string only;
+  program.add_option(
+      "--only",
+      only,
+      "one part: network, transformers, head, matrix_root, aggregators or end_to_end");
   NetworkRun run;
   add_network_flags(program, run);
   CLI11_PARSE(program, argc, argv);
@@ -199,12 +204,16 @@ int main(int argc, char** argv) {
     if (!run.write.empty()) return write_random_weights(run.network, run.write), 0;
     if (!run.network.empty()) return run_network(run, rounds), 0;
     Bench bench(rounds);
-    bench.network();
-    bench.transformers();
-    bench.head();
-    bench.matrix_root();
-    bench.aggregators();
-    bench.end_to_end();
+    const std::vector<std::pair<std::string, void (Bench::*)()>> parts = {
+        {"network", &Bench::network},
+        {"transformers", &Bench::transformers},
+        {"head", &Bench::head},
+        {"matrix_root", &Bench::matrix_root},
+        {"aggregators", &Bench::aggregators},
+        {"end_to_end", &Bench::end_to_end}};
+    for (const auto& [name, part] : parts) {
+      if (only.empty() || only == name) (bench.*part)();
+    }
     if (!json.empty()) write_text(json, bench.results().dump(2) + "\n");
   } catch (const std::exception& error) {
     fmt::print(stderr, "ria_bench: {}\n", error.what());

@@ -95,7 +95,7 @@ struct Build {
     MethodOptions options = method.options();
     const bool normalize_patches = std::exchange(
         options.ria.normalize_patches, true);  // whole features: no projection inside the network
-    options.vlad.vocabulary = "database";  // a published one is not needed here
+    options.vlad.vocabulary = "database";      // a published one is not needed here
     check_writable(out);
     const auto pictures = list_pictures(folder);
     const Recognizer recognizer(method.methods()[0], options);
