@@ -164,9 +164,9 @@ void append_series(std::string& out,
 }
 
 /// What a screen reader says: each series by its ends.
-std::string spoken(const LineChart& chart) {
+std::string spoken(const LineChart& chart, const std::vector<ChartSeries>& drawn) {
   std::string text = chart.title;
-  for (const ChartSeries& series : chart.series) {
+  for (const ChartSeries& series : drawn) {
     if (series.points.empty()) continue;
     fmt::format_to(std::back_inserter(text),
                    "; {}: {} at {:g}, {} at {:g}",
@@ -235,7 +235,7 @@ std::string line_chart_svg(const LineChart& chart) {
       fmt::format("<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n",
                   chart.width,
                   chart.height,
-                  escape_markup(spoken(chart)));
+                  escape_markup(spoken(chart, series)));
   std::size_t digits = 1;
   for (const double tick : y_ticks) digits = std::max(digits, fmt::format("{:g}", tick).size());
   Scale x = make_scale(x_ticks, x_low, x_high);

@@ -27,7 +27,9 @@ ComparisonColumn make_column(std::string title, const Values& values, int decima
     if (!value) continue;
     if (!best || (better == Better::kHigher ? *value > *best : *value < *best)) best = value;
   }
-  if (better == Better::kNone || values.size() < 2 || !best) return column;
+  const auto contestants = std::count_if(
+      values.begin(), values.end(), [](const auto& value) { return value.has_value(); });
+  if (better == Better::kNone || contestants < 2) return column;
   const std::string shown = fmt::format("{:.{}f}", *best, decimals);
   for (std::size_t i = 0; i < values.size(); ++i) column.best[i] = column.cells[i] == shown;
   return column;
