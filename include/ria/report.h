@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a person looks at: tables and one self-contained HTML page.
+// What a person looks at: tables and self-contained HTML pages.
 #pragma once
 
 #include <filesystem>
@@ -8,24 +8,39 @@
 
 #include "ria/dataset.h"
 #include "ria/evaluate.h"
+#include "ria/study.h"
 
 namespace ria {
 
 struct ReportOptions {
   std::string title = "ria report";
   std::string command;  ///< the exact command line, shown on the page
-  int rows = 12;        ///< query rows shown for each method
+  int rows = 12;        ///< queries shown with their answers; 0: none
   int top = 3;          ///< answers shown in a row
 };
 
 /// The comparison as a text table: one line a method.
 std::string comparison_table(const std::vector<Evaluation>& evaluations);
 
-/// Recall curves, table and query/answer rows framed green or red, in one HTML file without outside
-/// references. Written whole or not at all.
-void write_report(const std::filesystem::path& html_file,
+/// Recalls with intervals, tests, curves, map, query/answer rows framed green or red, cost and
+/// options of each method: one HTML page without outside references.
+///
+/// A path that ends in .html is that page. Any other is a folder, made if it is missing, that gets
+/// index.html (the page), results.json, results.csv (one line a method) and table.tex (a booktabs
+/// table). Each file is written whole or not at all. Throws std::invalid_argument for evaluations
+/// of another dataset and std::runtime_error naming a file that cannot be written.
+void write_report(const std::filesystem::path& folder_or_html,
                   const Dataset& dataset,
                   const std::vector<Evaluation>& evaluations,
                   const ReportOptions& options = {});
+
+/// Tables, plots and heat maps of a study, and the methods' comparison where it measured recall.
+/// The folder, made if it is missing, gets index.html, results.json, results.csv (one line a field
+/// of a table) and table.tex (several tables: table_1.tex, table_2.tex, ...). The title and the
+/// command are the study's unless the options give others.
+void write_study_report(const std::filesystem::path& folder,
+                        const StudyResult& result,
+                        const Dataset& dataset,
+                        const ReportOptions& options = {});
 
 }  // namespace ria

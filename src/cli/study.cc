@@ -68,6 +68,9 @@ struct Study {
     result.command = command_line();
     fmt::print("{}", result.text());
     if (!json.empty()) write_output(json, to_json(result));
+    if (report.empty()) return;
+    write_study_report(report, result, dataset);
+    fmt::print("report: {}\n", (fs::path(report) / "index.html").string());
   }
 };
 

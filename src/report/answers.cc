@@ -11,18 +11,15 @@
 
 #include "report/markup.h"
 #include "report/thumbnails.h"
+#include "report/view.h"
 
 namespace ria {
 
 namespace {
 
+constexpr std::size_t kMostMethods = 6;  // answering a query, one above the other
 constexpr const char* kRightMark = "&#10003; right";
 constexpr const char* kWrongMark = "&#10007; wrong";
-
-bool is_positive(const Dataset& dataset, int query, int place) {
-  const std::vector<int>& positives = dataset.positives[query];
-  return std::binary_search(positives.begin(), positives.end(), place);
-}
 
 bool first_is_right(const Dataset& dataset, const Evaluation& evaluation, int query) {
   const std::vector<Match>& matches = evaluation.predictions[query];
@@ -63,11 +60,11 @@ std::string metres_apart(const Dataset& dataset, int query, int place) {
   const auto& here = dataset.query_positions[query];
   const auto& there = dataset.database_positions[place];
   if (!here || !there) return "";
-  return fmt::format(" &middot; {:.0f} m",
-                     std::hypot((*here)[0] - (*there)[0], (*here)[1] - (*there)[1]));
+  const double metres = std::hypot((*here)[0] - (*there)[0], (*here)[1] - (*there)[1]);
+  return std::isfinite(metres) ? fmt::format(" &middot; {:.0f} m", metres) : "";
 }
 
-std::string name_html(const std::filesystem::path& file) {
+std::string file_html(const std::filesystem::path& file) {
   return fmt::format("<span class=\"name\" title=\"{}\">{}</span>",
                      escape_markup(file.string()),
                      escape_markup(file.filename().string()));
@@ -87,7 +84,7 @@ std::string answer_html(const Dataset& dataset,
       right ? kRightMark : kWrongMark,
       match.score,
       metres_apart(dataset, query, match.place),
-      name_html(file));
+      file_html(file));
 }
 
 std::string query_html(const Dataset& dataset,
@@ -104,7 +101,7 @@ std::string query_html(const Dataset& dataset,
     fmt::format_to(std::back_inserter(rows),
                    "<section class=\"row {}\"><h4>{} <span>{}</span></h4><div class=\"answers\">\n",
                    right ? "row-right" : "row-wrong",
-                   escape_markup(evaluation.method),
+                   name_html(evaluation.method),
                    verdict(dataset, matches, query));
     for (std::size_t i = 0; i < std::min(matches.size(), static_cast<std::size_t>(top)); ++i) {
       rows += answer_html(dataset, thumbnails, query, matches[i]);
@@ -117,7 +114,7 @@ std::string query_html(const Dataset& dataset,
       "</figcaption>{}</figure>\n<div class=\"rows\">\n{}</div></article>\n",
       all_right ? " all-right" : "",
       query,
-      name_html(file),
+      file_html(file),
       thumbnails.show(file, fmt::format("query {}", query)),
       rows);
 }
@@ -192,8 +189,8 @@ std::string answers_html(const Dataset& dataset,
       "<section id=\"answers\">\n<h2>Answers</h2>\n<p class=\"note\">{} of {} queries, evenly "
       "spaced among those each method gets right and wrong, so wrong ones are shown more often "
       "than they occur. A solid green frame is a right answer, a dashed red one a wrong answer; "
-      "the "
-      "number is the cosine similarity.</p>\n",
+      "the number is the cosine similarity, or the score of a re-ranker that ordered the "
+      "answers.</p>\n",
       queries.size(),
       dataset.queries.size());
   // Two radio buttons and a sibling rule in the stylesheet: no script to be blocked.
@@ -211,6 +208,17 @@ std::string answers_html(const Dataset& dataset,
     out += query_html(dataset, evaluations, thumbnails, query, options.top);
   }
   return out + "</div>\n</section>\n";
+}
+
+std::string leading_answers_html(const ReportView& view, const ReportOptions& options) {
+  const auto methods = view.leading(kMostMethods);
+  if (methods.size() == view.evaluations.size()) {
+    return answers_html(view.dataset, view.evaluations, options);
+  }
+  std::vector<Evaluation> shown;
+  for (const std::size_t i : methods) shown.push_back(view.evaluations[i]);
+  return answers_html(view.dataset, shown, options) +
+         left_out_html(methods.size(), view.evaluations.size());
 }
 
 }  // namespace ria

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "report/view.h"
 #include "ria/dataset.h"
 #include "ria/evaluate.h"
 #include "ria/report.h"
@@ -22,5 +23,8 @@ std::vector<int> choose_queries(const Dataset& dataset,
 std::string answers_html(const Dataset& dataset,
                          const std::vector<Evaluation>& evaluations,
                          const ReportOptions& options);
+
+/// The same for the leading methods alone, if there are many.
+std::string leading_answers_html(const ReportView& view, const ReportOptions& options);
 
 }  // namespace ria

@@ -7,10 +7,12 @@ std::string_view page_style() {
   return R"css(
 :root { color-scheme: light dark;
   --page: #f6f8fa; --card: #ffffff; --text: #1f2328; --muted: #59636e; --line: #d8dee4;
-  --accent: #0b62c4; --best: #eaf3ff; --right: #1a7f37; --wrong: #cf222e; }
+  --accent: #0b62c4; --best: #eaf3ff; --right: #1a7f37; --wrong: #cf222e;
+  --missed: #f2c36b; }
 @media (prefers-color-scheme: dark) {
   :root { --page: #0f1318; --card: #171c23; --text: #e6edf3; --muted: #9da7b3; --line: #313944;
-    --accent: #6cb2ff; --best: #17304d; --right: #3fb950; --wrong: #ff6b63; }
+    --accent: #6cb2ff; --best: #17304d; --right: #3fb950; --wrong: #ff6b63;
+    --missed: #7a5a1a; }
 }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
@@ -29,10 +31,48 @@ th, td { padding: .5rem .75rem; text-align: right; white-space: nowrap;
   border-top: 1px solid var(--line); }
 thead th { border-top: 0; color: var(--muted); font-size: .8125rem; font-weight: 600; }
 th:first-child { text-align: left; position: sticky; left: 0; background: var(--card); }
-tbody th { font-weight: 500; }
+tbody th { font-weight: 500; white-space: normal; overflow-wrap: anywhere; min-width: 8.5rem;
+  max-width: 20rem; line-height: 1.3; }
 td.best { background: var(--best); font-weight: 700; }
+td.text { white-space: normal; text-align: left; min-width: 11rem; font-size: .875rem; }
+td small { display: block; color: var(--muted); font-size: .75rem; font-weight: 400;
+  line-height: 1.2; }
 .plot { margin-top: 1rem; padding: 1.1rem 1.25rem .75rem; }
+.plot figcaption { font-size: .9375rem; font-weight: 600; }
 .plot-narrow { display: none; }
+
+.notes { margin: 0; padding-left: 1.2rem; max-width: 52rem; font-size: .9375rem; }
+.notes li { margin: .25rem 0; overflow-wrap: anywhere; }
+
+/* Maps and matrices side by side. */
+.gallery { display: grid; gap: 1rem; margin-top: .75rem; align-items: start;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); }
+.pane { padding: .8rem .9rem; }
+.pane figcaption { margin-bottom: .5rem; font-size: .875rem; font-weight: 600;
+  overflow-wrap: anywhere; }
+.pane figcaption span { color: var(--muted); font-weight: 400; }
+.key { white-space: nowrap; margin-right: .6rem; }
+.key.hit { color: var(--right); } .key.miss { color: var(--wrong); }
+.key.other { color: var(--accent); }
+.key.missed { text-decoration: underline 4px var(--missed); }
+.matrix { display: block; width: 100%; aspect-ratio: 1; background: var(--page);
+  border: 1px solid var(--line); shape-rendering: crispEdges; }
+.matrix path { fill: none; stroke-width: 1; }
+.matrix .missed { stroke: var(--missed); }
+.matrix .other { stroke: var(--accent); } .matrix .hit { stroke: var(--right); }
+.matrix .l0 { stroke-opacity: .25; } .matrix .l1 { stroke-opacity: .38; }
+.matrix .l2 { stroke-opacity: .52; } .matrix .l3 { stroke-opacity: .67; }
+.matrix .l4 { stroke-opacity: .83; }
+.map path { fill: none; stroke-linecap: round; }
+.map .places { stroke: var(--chart-axis); stroke-width: 2; opacity: .6; }
+.map .right { stroke: var(--right); } .map .wrong { stroke: var(--wrong); }
+.map .to { opacity: .55; } .map .to.wrong { stroke-dasharray: 4 3; }
+.map .dot { stroke-width: 5.5; } .map .cross { stroke-width: 1.8; }
+.chart.heat { max-width: none; }
+.chart .cell { fill: var(--page); stroke: none; }
+.heat-scale { display: flex; gap: .6rem; align-items: center; margin-top: .6rem;
+  color: var(--muted); font-size: .8125rem; }
+.heat-scale svg { width: 12rem; height: .8rem; border-radius: 3px; }
 
 /* The filter: the radio buttons stand before the cards. */
 #answers > input { position: absolute; opacity: 0; }
@@ -94,6 +134,9 @@ details > :not(summary) { border-top: 1px solid var(--line); }
   body { padding: 1rem .75rem 2rem; }
   th, td { padding: .45rem .3rem; font-size: .8125rem; }
   th:first-child { padding-left: .6rem; }
+  tbody th { min-width: 6.5rem; max-width: 8.5rem; }
+  td.text { min-width: 9rem; font-size: .8125rem; }
+  td small { font-size: .6875rem; }
   thead th { font-size: .75rem; }
   .plot { padding: .9rem .75rem .5rem; }
   .plot-wide { display: none; }

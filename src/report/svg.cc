@@ -8,25 +8,14 @@
 #include <iterator>
 
 #include "report/markup.h"
+#include "report/palette.h"
 
 namespace ria {
 
 namespace {
 
-// The three cycles have lengths without a common divisor, so that a pair of series that shares one
-// trait differs in the others.
-constexpr int kColors = 7;
-constexpr std::array<const char*, 4> kDashes = {"", "7 3", "2 3", "9 3 2 3"};
-constexpr std::array<const char*, 5> kMarkers = {
-    "M-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0 -6.8 0z",  // circle
-    "M-3 -3H3V3H-3z",                                     // square
-    "M0 -4L3.8 3H-3.8z",                                  // triangle up
-    "M0 -4.4L4.4 0L0 4.4L-4.4 0z",                        // diamond
-    "M0 4L3.8 -3H-3.8z",                                  // triangle down
-};
-
-constexpr double kCharacter = 7.2;  // mean advance of the 13 px label font, rounded up
-constexpr double kLine = 20;
+constexpr double kCharacter = 7.2;        // mean advance of the 13 px label font, rounded up
+constexpr std::size_t kMostMarkers = 40;  // on a line; more would hide it
 
 /// From data to the view box, one axis.
 struct Scale {
@@ -43,52 +32,41 @@ Scale make_scale(const std::vector<double>& ticks, double low, double high) {
   return {low, high > low ? high : low + 1, 0, 0};
 }
 
+/// Points and bands that are numbers.
+std::vector<ChartSeries> drawable(std::vector<ChartSeries> series) {
+  for (ChartSeries& one : series) {
+    const bool has_band = one.band.size() == one.points.size();
+    ChartSeries kept{one.name, {}, one.style, {}, one.marked};
+    for (std::size_t i = 0; i < one.points.size(); ++i) {
+      const auto& point = one.points[i];
+      if (!std::isfinite(point[0]) || !std::isfinite(point[1])) continue;
+      kept.points.push_back(point);
+      if (!has_band) continue;
+      const auto& [low, high] = one.band[i];
+      kept.band.push_back(
+          {std::isfinite(low) ? low : point[1], std::isfinite(high) ? high : point[1]});
+    }
+    one = std::move(kept);
+  }
+  return series;
+}
+
 std::array<double, 2> data_range(const std::vector<ChartSeries>& series, int coordinate) {
   double low = INFINITY, high = -INFINITY;
+  const auto include = [&](double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  };
   for (const ChartSeries& one : series) {
-    for (const auto& point : one.points) {
-      low = std::min(low, point[coordinate]);
-      high = std::max(high, point[coordinate]);
-    }
+    for (const auto& point : one.points) include(point[coordinate]);
+    if (coordinate == 0) continue;
+    for (const auto& bounds : one.band) include(bounds[0]), include(bounds[1]);
   }
   return low <= high ? std::array{low, high} : std::array{0.0, 1.0};
 }
 
-void append_marker(std::string& out, std::size_t series, double x, double y) {
-  fmt::format_to(std::back_inserter(out),
-                 "<path class=\"marker c{}\" transform=\"translate({:.1f} {:.1f})\" d=\"{}\"",
-                 series % kColors,
-                 x,
-                 y,
-                 kMarkers[series % kMarkers.size()]);
-}
-
-void append_line(std::string& out, std::size_t series, const std::string& points) {
-  fmt::format_to(std::back_inserter(out),
-                 "<polyline class=\"line c{}\" stroke-dasharray=\"{}\" points=\"{}\"/>\n",
-                 series % kColors,
-                 kDashes[series % kDashes.size()],
-                 points);
-}
-
-/// Samples and names from left to right, as many on a line as fit. Returns the height used.
-double append_legend(std::string& out, const LineChart& chart, double top) {
-  constexpr double kSample = 34;
-  double x = 0, y = top;
-  for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    const std::string& name = chart.series[i].name;
-    const double width = kSample + 6 + kCharacter * static_cast<double>(name.size()) + 16;
-    if (x > 0 && x + width > chart.width) x = 0, y += kLine;
-    append_line(out, i, fmt::format("{:.1f},{:.1f} {:.1f},{:.1f}", x, y, x + kSample, y));
-    append_marker(out, i, x + kSample / 2, y);
-    fmt::format_to(std::back_inserter(out),
-                   "/><text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-                   x + kSample + 6,
-                   y + 4.5,
-                   escape_markup(name));
-    x += width;
-  }
-  return chart.series.empty() ? 0 : y - top + kLine;
+std::string value_text(double value, int decimals) {
+  return decimals < 0 ? fmt::format("{:.4g}", value) : fmt::format("{:.{}f}", value, decimals);
 }
 
 void append_axes(std::string& out,
@@ -139,38 +117,63 @@ void append_axes(std::string& out,
       escape_markup(chart.x.label));
 }
 
-void append_series(
-    std::string& out, const LineChart& chart, std::size_t index, const Scale& x, const Scale& y) {
-  const ChartSeries& series = chart.series[index];
+void append_band(std::string& out, const ChartSeries& series, const Scale& x, const Scale& y) {
+  std::string points;
+  for (std::size_t i = 0; i < series.band.size(); ++i) {
+    points += fmt::format("{:.1f},{:.1f} ", x(series.points[i][0]), y(series.band[i][1]));
+  }
+  for (std::size_t i = series.band.size(); i-- > 0;) {
+    points += fmt::format("{:.1f},{:.1f} ", x(series.points[i][0]), y(series.band[i][0]));
+  }
+  out += fmt::format("<polygon class=\"band\" points=\"{}\"/>\n", points);
+}
+
+void append_series(std::string& out,
+                   const LineChart& chart,
+                   const ChartSeries& series,
+                   const Scale& x,
+                   const Scale& y) {
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "<g class=\"{}\">\n", color_class(series.style));
+  if (!series.band.empty()) append_band(out, series, x, y);
   std::string points;
   for (const auto& point : series.points) {
-    fmt::format_to(std::back_inserter(points), "{:.1f},{:.1f} ", x(point[0]), y(point[1]));
+    points += fmt::format("{:.1f},{:.1f} ", x(point[0]), y(point[1]));
   }
-  append_line(out, index, points);
-  for (const auto& point : series.points) {
-    append_marker(out, index, x(point[0]), y(point[1]));
-    fmt::format_to(std::back_inserter(out),
-                   "><title>{}: {:.{}f} at {:g}</title></path>\n",
+  fmt::format_to(to,
+                 "<polyline class=\"line\" stroke-dasharray=\"{}\" points=\"{}\"/>\n",
+                 dashes(series.style),
+                 points);
+  const auto mark = [&](const std::array<double, 2>& point, const char* kind, const char* path) {
+    fmt::format_to(to,
+                   "<path class=\"{}\" transform=\"translate({:.1f} {:.1f})\" d=\"{}\">"
+                   "<title>{}: {} at {:.6g}</title></path>\n",
+                   kind,
+                   x(point[0]),
+                   y(point[1]),
+                   path,
                    escape_markup(series.name),
-                   point[1],
-                   chart.decimals,
+                   value_text(point[1], chart.decimals),
                    point[0]);
+  };
+  if (series.points.size() <= kMostMarkers) {
+    for (const auto& point : series.points) mark(point, "marker", marker_path(series.style));
   }
+  for (const auto& point : series.marked) mark(point, "ring", marker_path(series.style));
+  out += "</g>\n";
 }
 
 /// What a screen reader says: each series by its ends.
-std::string spoken(const LineChart& chart) {
+std::string spoken(const LineChart& chart, const std::vector<ChartSeries>& drawn) {
   std::string text = chart.title;
-  for (const ChartSeries& series : chart.series) {
+  for (const ChartSeries& series : drawn) {
     if (series.points.empty()) continue;
     fmt::format_to(std::back_inserter(text),
-                   "; {}: {:.{}f} at {:g}, {:.{}f} at {:g}",
+                   "; {}: {} at {:g}, {} at {:g}",
                    series.name,
-                   series.points.front()[1],
-                   chart.decimals,
+                   value_text(series.points.front()[1], chart.decimals),
                    series.points.front()[0],
-                   series.points.back()[1],
-                   chart.decimals,
+                   value_text(series.points.back()[1], chart.decimals),
                    series.points.back()[0]);
   }
   return text;
@@ -179,7 +182,7 @@ std::string spoken(const LineChart& chart) {
 }  // namespace
 
 std::vector<double> nice_ticks(double low, double high, int count) {
-  if (!(high > low)) high = low + 1;
+  if (!(high > low)) high = low + std::max(1.0, std::abs(low) / 8);
   const double rough = (high - low) / std::max(1, count);
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   double step = 10 * power;
@@ -194,64 +197,72 @@ std::vector<double> nice_ticks(double low, double high, int count) {
   return ticks;
 }
 
-std::string_view chart_style() {
-  return R"css(
+std::string chart_style() {
+  return palette_style() + R"css(
 :root { --chart-text: #1f2328; --chart-muted: #59636e; --chart-grid: #e4e8ec; --chart-axis: #8c959f;
-  --c0: #0b62c4; --c1: #c2500a; --c2: #0a7d55; --c3: #a1329a; --c4: #7a5c00; --c5: #0c7f99;
-  --c6: #b3261e; }
+  --chart-page: #ffffff; }
 @media (prefers-color-scheme: dark) {
   :root { --chart-text: #e6edf3; --chart-muted: #9da7b3; --chart-grid: #2b323b;
-    --chart-axis: #656d77;
-    --c0: #6cb2ff; --c1: #ffa45c; --c2: #4fd1a1; --c3: #f08be0; --c4: #e3c04d; --c5: #5fd4ee;
-    --c6: #ff8d85; }
+    --chart-axis: #656d77; --chart-page: #171c23; }
 }
 .chart { display: block; width: 100%; height: auto; font: 13px system-ui, sans-serif; }
 .chart text { fill: var(--chart-text); }
-.chart .title { font-size: 15px; font-weight: 600; }
 .chart .tick { fill: var(--chart-muted); }
 .chart .grid { stroke: var(--chart-grid); fill: none; }
 .chart .axis { stroke: var(--chart-axis); fill: none; }
-.chart .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
-.chart .marker { stroke: none; }
-.chart .c0 { --c: var(--c0); } .chart .c1 { --c: var(--c1); } .chart .c2 { --c: var(--c2); }
-.chart .c3 { --c: var(--c3); } .chart .c4 { --c: var(--c4); } .chart .c5 { --c: var(--c5); }
-.chart .c6 { --c: var(--c6); }
-.chart .line { stroke: var(--c); }
-.chart .marker { fill: var(--c); }
+.chart .line { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; }
+.chart .marker { fill: var(--c); stroke: none; }
+.chart .ring { fill: var(--chart-page); stroke: var(--c); stroke-width: 2; }
+.chart .band { fill: var(--c); opacity: .16; stroke: none; }
+.legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: .35rem 0 .5rem; padding: 0;
+  list-style: none; font-size: .8125rem; line-height: 1.35; }
+.legend li { display: flex; gap: .45rem; align-items: center; min-width: 0; }
+.legend .sample { flex: none; width: 34px; height: 10px; }
+.legend span { min-width: 0; overflow-wrap: anywhere; }
 )css";
 }
 
 std::string line_chart_svg(const LineChart& chart) {
-  const auto [x_low, x_high] = data_range(chart.series, 0);
-  const auto [y_low, y_high] = data_range(chart.series, 1);
-  const auto x_ticks = chart.x.ticks.empty() ? nice_ticks(x_low, x_high, 6) : chart.x.ticks;
+  const std::vector<ChartSeries> series = drawable(chart.series);
+  const auto [x_low, x_high] = data_range(series, 0);
+  const auto [y_low, y_high] = data_range(series, 1);
+  // A label of up to six digits needs some 60 pixels.
+  const auto x_ticks =
+      chart.x.ticks.empty() ? nice_ticks(x_low, x_high, chart.width < 500 ? 4 : 6) : chart.x.ticks;
   const auto y_ticks = chart.y.ticks.empty() ? nice_ticks(y_low, y_high, 5) : chart.y.ticks;
 
   std::string out =
       fmt::format("<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n",
                   chart.width,
                   chart.height,
-                  escape_markup(spoken(chart)));
-  double top = 8;
-  if (!chart.title.empty()) {
-    fmt::format_to(std::back_inserter(out),
-                   "<text class=\"title\" x=\"0\" y=\"16\">{}</text>\n",
-                   escape_markup(chart.title));
-    top = 40;
-  }
-  top += append_legend(out, chart, top) + 26;
-
+                  escape_markup(spoken(chart, series)));
   std::size_t digits = 1;
   for (const double tick : y_ticks) digits = std::max(digits, fmt::format("{:g}", tick).size());
   Scale x = make_scale(x_ticks, x_low, x_high);
   x.start = 12 + kCharacter * static_cast<double>(digits);
-  x.stop = chart.width - 10;
+  x.stop = chart.width - 16;
   Scale y = make_scale(y_ticks, y_low, y_high);
   y.start = chart.height - 46;
-  y.stop = top;
+  y.stop = 30;
   append_axes(out, chart, x_ticks, y_ticks, x, y);
-  for (std::size_t i = 0; i < chart.series.size(); ++i) append_series(out, chart, i, x, y);
+  for (const ChartSeries& one : series) append_series(out, chart, one, x, y);
   return out + "</svg>\n";
+}
+
+std::string chart_html(LineChart chart) {
+  std::vector<LegendEntry> entries;
+  for (const ChartSeries& series : chart.series) entries.push_back({series.name, series.style});
+  std::string out = fmt::format("<figure class=\"card plot\">\n<figcaption>{}</figcaption>\n{}",
+                                escape_markup(chart.title),
+                                entries.size() > 1 ? legend_html(entries) : "");
+  chart.width = 1120;
+  chart.height = 400;
+  out += "<div class=\"plot-wide\">" + line_chart_svg(chart);
+  // Scaled down to a phone the letters would be too small, so it is drawn again for one.
+  chart.width = 340;
+  chart.height = 290;
+  return out + "</div>\n<div class=\"plot-narrow\">" + line_chart_svg(chart) +
+         "</div>\n</figure>\n";
 }
 
 }  // namespace ria

@@ -27,7 +27,9 @@ ComparisonColumn make_column(std::string title, const Values& values, int decima
     if (!value) continue;
     if (!best || (better == Better::kHigher ? *value > *best : *value < *best)) best = value;
   }
-  if (better == Better::kNone || values.size() < 2 || !best) return column;
+  const auto contestants = std::count_if(
+      values.begin(), values.end(), [](const auto& value) { return value.has_value(); });
+  if (better == Better::kNone || contestants < 2) return column;
   const std::string shown = fmt::format("{:.{}f}", *best, decimals);
   for (std::size_t i = 0; i < values.size(); ++i) column.best[i] = column.cells[i] == shown;
   return column;
@@ -40,10 +42,38 @@ Values collect(const std::vector<Evaluation>& evaluations,
   return values;
 }
 
+std::optional<double> seconds_of(const Evaluation& evaluation, const std::string& stage) {
+  const auto spent = evaluation.seconds.find(stage);
+  return spent == evaluation.seconds.end() ? std::nullopt : std::optional(spent->second);
+}
+
+std::optional<double> ms_per_query(const Evaluation& evaluation, const char* stage) {
+  const auto seconds = seconds_of(evaluation, stage);
+  if (!seconds || evaluation.queries <= 0) return std::nullopt;
+  return 1000 * *seconds / evaluation.queries;
+}
+
+/// Adds a column unless nobody has a number for it.
+void add_measured(std::vector<ComparisonColumn>& columns,
+                  const char* title,
+                  const Values& values,
+                  int decimals,
+                  Better better) {
+  if (std::none_of(values.begin(), values.end(), [](const auto& one) { return one.has_value(); })) {
+    return;
+  }
+  columns.push_back(make_column(title, values, decimals, better));
+}
+
+ComparisonColumn dim_column(const std::vector<Evaluation>& evaluations) {
+  const auto dim = [](const Evaluation& one) { return std::optional<double>(one.dim); };
+  return make_column("dim", collect(evaluations, dim), 0, Better::kNone);
+}
+
 /// One core's time: methods that are run together share the clock, not their own cost.
 std::optional<double> ms_per_picture(const Evaluation& evaluation) {
   double seconds = 0;
-  for (const char* stage : {"decode", "backbone", "aggregate"}) {
+  for (const char* stage : {"decode", "backbone", "aggregate", "local"}) {
     const auto spent = evaluation.seconds.find(stage);
     if (spent != evaluation.seconds.end()) seconds += spent->second;
   }
@@ -54,30 +84,82 @@ std::optional<double> ms_per_picture(const Evaluation& evaluation) {
 
 }  // namespace
 
-std::vector<ComparisonColumn> comparison_columns(const std::vector<Evaluation>& evaluations) {
-  std::vector<ComparisonColumn> columns;
-  columns.push_back(make_column(
-      "dim",
-      collect(evaluations, [](const Evaluation& one) { return std::optional<double>(one.dim); }),
-      0,
-      Better::kNone));
-
+std::vector<int> recall_ks(const std::vector<Evaluation>& evaluations) {
   std::set<int> ks;
   for (const Evaluation& one : evaluations) {
     for (const auto& [k, percent] : one.recall) ks.insert(k);
   }
-  for (const int k : ks) {
-    const auto percent = [k](const Evaluation& one) -> std::optional<double> {
-      const auto found = one.recall.find(k);
-      return found == one.recall.end() ? std::nullopt : std::optional(found->second);
-    };
-    columns.push_back(
-        make_column(fmt::format("R@{}", k), collect(evaluations, percent), 1, Better::kHigher));
-  }
+  return {ks.begin(), ks.end()};
+}
 
+ComparisonColumn recall_column(const std::vector<Evaluation>& evaluations, int k) {
+  const auto percent = [k](const Evaluation& one) -> std::optional<double> {
+    const auto found = one.recall.find(k);
+    return found == one.recall.end() ? std::nullopt : std::optional(found->second);
+  };
+  return make_column(fmt::format("R@{}", k), collect(evaluations, percent), 1, Better::kHigher);
+}
+
+std::vector<std::string> measured_stages(const std::vector<Evaluation>& evaluations) {
+  std::vector<std::string> stages;
+  for (const char* stage :
+       {"decode", "backbone", "aggregate", "local", "search", "rerank", "wall"}) {
+    const bool measured = std::any_of(evaluations.begin(), evaluations.end(), [&](const auto& one) {
+      return one.seconds.count(stage) > 0;
+    });
+    if (measured) stages.emplace_back(stage);
+  }
+  return stages;
+}
+
+std::vector<ComparisonColumn> comparison_columns(const std::vector<Evaluation>& evaluations) {
+  std::vector<ComparisonColumn> columns = {dim_column(evaluations)};
+  for (const int k : recall_ks(evaluations)) columns.push_back(recall_column(evaluations, k));
   const Values times = collect(evaluations, ms_per_picture);
-  if (std::any_of(times.begin(), times.end(), [](const auto& time) { return time.has_value(); })) {
-    columns.push_back(make_column("ms/picture", times, 1, Better::kLower));
+  add_measured(columns, "ms/picture", times, 1, Better::kLower);
+  return columns;
+}
+
+std::vector<ComparisonColumn> recall_columns(const std::vector<Evaluation>& evaluations) {
+  std::vector<ComparisonColumn> columns;
+  for (const int k : recall_ks(evaluations)) {
+    columns.push_back(recall_column(evaluations, k));
+    for (const Evaluation& one : evaluations) {
+      const auto bounds = one.interval.find(k);
+      columns.back().bounds.push_back(
+          bounds == one.interval.end()
+              ? ""
+              : fmt::format("{:.1f}-{:.1f}", bounds->second.low, bounds->second.high));
+    }
+  }
+  const auto judged = [&](double PrecisionRecall::*field) {
+    return collect(evaluations, [field](const Evaluation& one) -> std::optional<double> {
+      if (one.precision_recall.points.empty()) return std::nullopt;
+      return 100 * (one.precision_recall.*field);
+    });
+  };
+  add_measured(columns, "AP", judged(&PrecisionRecall::average_precision), 1, Better::kHigher);
+  add_measured(
+      columns, "R@100P", judged(&PrecisionRecall::recall_at_full_precision), 1, Better::kHigher);
+  return columns;
+}
+
+std::vector<ComparisonColumn> cost_columns(const std::vector<Evaluation>& evaluations) {
+  std::vector<ComparisonColumn> columns = {dim_column(evaluations)};
+  const auto bytes = [](const Evaluation& one) {
+    return std::optional(static_cast<double>(one.dim) * sizeof(float));
+  };
+  columns.push_back(make_column("bytes", collect(evaluations, bytes), 0, Better::kLower));
+  add_measured(columns, "ms/picture", collect(evaluations, ms_per_picture), 1, Better::kLower);
+  for (const char* stage : {"search", "rerank"}) {
+    const auto ms = [stage](const Evaluation& one) { return ms_per_query(one, stage); };
+    const std::string title = fmt::format("{} ms/query", stage);
+    add_measured(columns, title.c_str(), collect(evaluations, ms), 2, Better::kLower);
+  }
+  for (const std::string& stage : measured_stages(evaluations)) {
+    const auto seconds = [&](const Evaluation& one) { return seconds_of(one, stage); };
+    const std::string title = fmt::format("{} s", stage);
+    columns.push_back(make_column(title, collect(evaluations, seconds), 2, Better::kNone));
   }
   return columns;
 }

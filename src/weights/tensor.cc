@@ -4,13 +4,32 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <Eigen/Core>
+#include <bit>
 #include <stdexcept>
 #include <utility>
 
 #include "weights/bytes.h"
 
 namespace ria {
+
+namespace {
+
+/// Rounded to the nearest half, of two equally near ones to the even.
+std::uint16_t half_of(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);   // NaN
+  if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // from 65520
+  if (magnitude < 0x38800000u) {
+    // Below the smallest normal half: beside 0.5 a float has the steps of such a half.
+    const float beside = std::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(beside) - 0x3f000000u));
+  }
+  const std::uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
+  return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+}
+
+}  // namespace
 
 namespace fs = std::filesystem;
 
@@ -38,9 +57,7 @@ Tensor make_tensor(DType dtype, std::vector<std::int64_t> shape, std::vector<std
 std::vector<std::uint16_t> to_halves(std::span<const float> values) {
   std::vector<std::uint16_t> halves;
   halves.reserve(values.size());
-  for (const float value : values) {
-    halves.push_back(Eigen::numext::bit_cast<std::uint16_t>(Eigen::half(value)));
-  }
+  for (const float value : values) halves.push_back(half_of(value));
   return halves;
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "report/page.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "report/markup.h"
+#include "report/style.h"
+#include "report/svg.h"
+#include "util/files.h"
+
+namespace ria {
+
+namespace fs = std::filesystem;
+
+std::string page_start(const std::string& title) {
+  const std::string escaped = escape_markup(title);
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n<h1>{}</h1>\n",
+      escaped,
+      page_style(),
+      chart_style(),
+      escaped);
+}
+
+std::string page_end() { return "</body>\n</html>\n"; }
+
+std::string table_html(const PageTable& table) {
+  std::string out = "<div class=\"card scroll\"><table>\n<thead><tr>";
+  for (const std::string& head : table.head) out += fmt::format("<th scope=\"col\">{}</th>", head);
+  out += "</tr></thead>\n<tbody>\n";
+  for (const PageTable::Row& row : table.rows) {
+    out += fmt::format("<tr><th scope=\"row\">{}</th>", row.name);
+    for (const PageCell& cell : row.cells) {
+      const char* kind = cell.best ? " class=\"best\"" : cell.text ? " class=\"text\"" : "";
+      out += fmt::format("<td{}>{}</td>", kind, cell.html);
+    }
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string percent_text(double value) { return fmt::format("{:.1f}", value); }
+
+void prepare_report_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder)) {
+    throw std::runtime_error(
+        fmt::format("{}: the folder of a report cannot be made: {}",
+                    folder.string(),
+                    fs::exists(folder) ? "a file has this name" : error.message()));
+  }
+  // Told before the pictures are read.
+  check_writable(folder / "index.html");
+}
+
+}  // namespace ria
