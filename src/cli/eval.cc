@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
@@ -16,38 +15,10 @@ namespace ria::cli {
 namespace {
 
 struct Eval {
-  std::string dataset, data_folder, database_folder, queries_folder, json, report, feature_cache;
-  DatasetFlags dataset_flags;
+  std::string json, report, feature_cache;
+  DatasetSource source;
   std::vector<int> recall_values = {1, 5, 10, 20};
   MethodFlags method;
-
-  Dataset load() const {
-    const DatasetOptions& given = dataset_flags.options();
-    given.validate();
-    if (!dataset.empty() && data_folder.empty()) return load_json();
-    if (!dataset.empty()) return load_dataset(dataset, data_folder, given);
-    if (database_folder.empty() || queries_folder.empty()) {
-      throw std::invalid_argument(
-          "--dataset NAME --data_folder D, --dataset GT.json or --database_folder D "
-          "--queries_folder Q was expected");
-    }
-    const double radius = given.positive_dist_threshold;
-    return load_at_named(database_folder, queries_folder, radius > 0 ? radius : 25);
-  }
-
-  /// A file; a name was meant if there is none and it does not look like one.
-  Dataset load_json() const {
-    const std::filesystem::path file = dataset;
-    if (file.extension() != ".json" && !std::filesystem::exists(file)) {
-      throw std::invalid_argument(
-          fmt::format("--dataset {} needs --data_folder", find_dataset(dataset).name));
-    }
-    if (dataset_flags.options().positive_dist_threshold > 0) {
-      throw std::invalid_argument(fmt::format(
-          "--positive_dist_threshold has no meaning for {}, which lists its positives", dataset));
-    }
-    return load_ground_truth(file);
-  }
 
   void run() const {
     for (const int k : recall_values) {
@@ -58,7 +29,7 @@ struct Eval {
     const std::vector<std::string> methods = method.methods();
     const MethodOptions method_options = method.options();
     if (!json.empty() && json != "-") check_writable(json);
-    const Dataset data = load();
+    const Dataset data = source.load();
     print_remarks(data);
     EvaluateOptions options;
     options.recall_values = recall_values;
@@ -85,25 +56,7 @@ void add_eval(CLI::App& program) {
   auto state = std::make_shared<Eval>();
   CLI::App* command =
       program.add_subcommand("eval", "Measure recall on a dataset with known answers");
-  CLI::Option* dataset =
-      command
-          ->add_option(
-              "--dataset", state->dataset, "a name of 'ria datasets', or a file of ground truth")
-          ->type_name("NAME|GT.json");
-  command
-      ->add_option("--data_folder", state->data_folder, "the named dataset's folder, or its parent")
-      ->type_name("FOLDER")
-      ->needs(dataset);
-  command
-      ->add_option("--database_folder", state->database_folder, "known places, @east@north@ names")
-      ->type_name("FOLDER")
-      ->excludes(dataset);
-  command->add_option("--queries_folder", state->queries_folder, "queries, @east@north@ names")
-      ->type_name("FOLDER")
-      ->excludes(dataset);
-  state->dataset_flags.add_threshold(
-      *command, "metres within which an answer is right; 0: 25, or as the dataset is published");
-  state->dataset_flags.add(*command);
+  state->source.add(*command);
   command->add_option("--recall_values", state->recall_values, "the K of recall@K")
       ->capture_default_str();
   command->add_option("--json", state->json, "write the results to this file; -: print them")
