@@ -60,8 +60,8 @@ std::string metres_apart(const Dataset& dataset, int query, int place) {
   const auto& here = dataset.query_positions[query];
   const auto& there = dataset.database_positions[place];
   if (!here || !there) return "";
-  return fmt::format(" &middot; {:.0f} m",
-                     std::hypot((*here)[0] - (*there)[0], (*here)[1] - (*there)[1]));
+  const double metres = std::hypot((*here)[0] - (*there)[0], (*here)[1] - (*there)[1]);
+  return std::isfinite(metres) ? fmt::format(" &middot; {:.0f} m", metres) : "";
 }
 
 std::string file_html(const std::filesystem::path& file) {
