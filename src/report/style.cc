@@ -49,7 +49,7 @@ td small { display: block; color: var(--muted); font-size: .75rem; font-weight: 
 /* Maps and matrices side by side. */
 .gallery { display: grid; gap: 1rem; margin-top: .75rem; align-items: start;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr)); }
-.gallery.maps { grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); }
+.gallery.maps { grid-template-columns: repeat(auto-fill, minmax(min(100%, 28rem), 1fr)); }
 .pane { padding: .8rem .9rem; }
 .pane figcaption { margin-bottom: .5rem; font-size: .875rem; font-weight: 600;
   overflow-wrap: anywhere; }
@@ -138,8 +138,8 @@ details > .card { border-width: 1px 0 0; border-radius: 0; }
   body { padding: 1rem .75rem 2rem; }
   th, td { padding: .45rem .3rem; font-size: .8125rem; }
   th:first-child { padding-left: .6rem; }
-  tbody th { min-width: 6.5rem; max-width: 8.5rem; }
-  td.text { min-width: 6.5rem; font-size: .8125rem; line-height: 1.3; }
+  tbody th { min-width: 7.2rem; max-width: 8.5rem; }
+  td.text { min-width: 7rem; font-size: .8125rem; line-height: 1.3; }
   td small { font-size: .6875rem; }
   thead th { font-size: .75rem; }
   .plot { padding: .9rem .75rem .5rem; }

@@ -39,7 +39,7 @@ std::string columns_html(const std::vector<Evaluation>& evaluations,
 
 std::string verdict(const LeadTest& one) {
   if (one.points == 0 && one.test.only_first == one.test.only_second) return "level";
-  return one.significant ? "significant lead" : "not significant: may be chance";
+  return one.significant ? "significant" : "may be chance";
 }
 
 }  // namespace
