@@ -64,10 +64,9 @@ Evaluation made_up(
     const bool right = uniform(random) < share;
     const int rank = right ? 0 : 1 + static_cast<int>(25 * uniform(random));
     std::vector<Match> matches;
-    for (int i = 0; i < 20; ++i) {
+    float score = (right ? 0.95f : 0.8f) - 0.1f * uniform(random);
+    for (int i = 0; i < 20; ++i, score -= 0.02f * uniform(random)) {
       const int other = (query + 1 + static_cast<int>(uniform(random) * (kPlaces - 1))) % kPlaces;
-      const float score = (right ? 0.93f : 0.78f) - 0.012f * static_cast<float>(i) -
-                          0.1f * uniform(random) * (i == 0 ? 1.0f : 0.1f);
       matches.push_back({i == rank ? query : other, score});
     }
     e.predictions.push_back(std::move(matches));

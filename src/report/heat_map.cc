@@ -18,10 +18,10 @@ constexpr double kCharacter = 7.6;  // of the 13 px font
 constexpr double kRowHeight = 34;
 constexpr int kScaleSteps = 32;
 
-std::string value_text(double value) {
+/// All values of a map alike: one decimal for percentages, three digits for small numbers.
+std::string value_text(double value, double largest) {
   if (!std::isfinite(value)) return "-";
-  const double size = std::abs(value);
-  if (size == 0 || (size >= 10 && size < 1e5)) return fmt::format("{:.1f}", value);
+  if (largest >= 10 && largest < 1e5) return fmt::format("{:.1f}", value);
   return fmt::format("{:.3g}", value);
 }
 
@@ -46,6 +46,7 @@ double text_width(const std::string& text) {
 /// Where everything stands, from the longest texts.
 struct Layout {
   double left = 0, top = 46, cell = 44, width = 0, height = 0;
+  double largest = 0;  // value, without its sign
 };
 
 Layout lay_out(const StudyHeatMap& map) {
@@ -56,7 +57,12 @@ Layout lay_out(const StudyHeatMap& map) {
     layout.cell = std::max(layout.cell, text_width(column) + 10);
   }
   for (Eigen::Index i = 0; i < map.values.size(); ++i) {
-    layout.cell = std::max(layout.cell, text_width(value_text(map.values.data()[i])) + 14);
+    const double size = std::abs(map.values.data()[i]);
+    if (std::isfinite(size)) layout.largest = std::max(layout.largest, size);
+  }
+  for (Eigen::Index i = 0; i < map.values.size(); ++i) {
+    const std::string text = value_text(map.values.data()[i], layout.largest);
+    layout.cell = std::max(layout.cell, text_width(text) + 10);
   }
   const double grid = layout.cell * static_cast<double>(map.columns.size());
   layout.width = layout.left + std::max(grid, text_width(map.column_label)) + 2;
@@ -105,20 +111,20 @@ void append_cell(
                  x + layout.cell / 2,
                  y + kRowHeight / 2 + 4.5,
                  known ? fmt::format(" style=\"fill:{}\"", ink_on(share)) : "",
-                 value_text(value));
+                 value_text(value, layout.largest));
 }
 
-std::string scale_html(double low, double high) {
+std::string scale_html(double low, double high, double largest) {
   std::string out = fmt::format(
       "<div class=\"heat-scale\"><span>{}</span><svg viewBox=\"0 0 {} 1\" "
       "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-      value_text(low),
+      value_text(low, largest),
       kScaleSteps);
   for (int i = 0; i < kScaleSteps; ++i) {
     out += fmt::format(
         "<path style=\"stroke:{}\" d=\"M{} .5h1.05\"/>", fill_of(i / (kScaleSteps - 1.0)), i);
   }
-  return out + fmt::format("</svg><span>{}</span></div>\n", value_text(high));
+  return out + fmt::format("</svg><span>{}</span></div>\n", value_text(high, largest));
 }
 
 }  // namespace
@@ -151,7 +157,7 @@ std::string heat_map_html(const StudyHeatMap& map) {
     }
   }
   out += "</svg></div>\n";
-  return out + (low <= high ? scale_html(low, high) : "") + "</figure>\n";
+  return out + (low <= high ? scale_html(low, high, layout.largest) : "") + "</figure>\n";
 }
 
 }  // namespace ria

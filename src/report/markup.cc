@@ -40,7 +40,7 @@ std::string name_html(std::string_view name) {
     std::string out;
     for (std::size_t i = 0, start = 0; i < text.size(); ++i) {
       const bool last = i + 1 == text.size();
-      const bool breaks = std::string_view(":,/").find(text[i]) != std::string_view::npos;
+      const bool breaks = std::string_view(":,/=").find(text[i]) != std::string_view::npos;
       if (!last && !breaks) continue;
       out += escape_markup(text.substr(start, i + 1 - start));
       if (!last) out += "<wbr>";

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "report/markup.h"
@@ -30,7 +31,13 @@ std::string page_end() { return "</body>\n</html>\n"; }
 
 std::string table_html(const PageTable& table) {
   std::string out = "<div class=\"card scroll\"><table>\n<thead><tr>";
-  for (const std::string& head : table.head) out += fmt::format("<th scope=\"col\">{}</th>", head);
+  for (std::size_t i = 0; i < table.head.size(); ++i) {
+    const bool words = i > 0 && std::any_of(table.rows.begin(),
+                                            table.rows.end(),
+                                            [i](const auto& row) { return row.cells[i - 1].text; });
+    out +=
+        fmt::format("<th scope=\"col\"{}>{}</th>", words ? " class=\"text\"" : "", table.head[i]);
+  }
   out += "</tr></thead>\n<tbody>\n";
   for (const PageTable::Row& row : table.rows) {
     out += fmt::format("<tr><th scope=\"row\">{}</th>", row.name);

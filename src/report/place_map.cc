@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t kMostMaps = 4;
 constexpr std::size_t kMostPlaces = 3000, kMostQueries = 1000;  // drawn, evenly spread
 constexpr double kWidth = 360, kMargin = 14;                    // units: pixels on a phone
-constexpr double kBulge = 0.22;  // of a line's length: along a straight street lines would coincide
+// Share of a line's length that it bulges: along a straight street lines would coincide.
+constexpr double kStreetBulge = 0.22, kAreaBulge = 0.06;
 
 using Position = std::optional<std::array<double, 2>>;
 using Point = std::array<double, 2>;
@@ -90,13 +91,14 @@ std::string dots(const std::vector<Position>& positions, const Projection& to_pa
 struct Answered {
   Point query, answer;
   bool right;
+  double bulge;
 
   /// The top of the curve between them.
   Point control() const {
     const double dx = answer[0] - query[0], dy = answer[1] - query[1];
     const double side = dx < 0 ? -1 : 1;  // always up
-    return {(query[0] + answer[0]) / 2 + 2 * kBulge * side * dy,
-            (query[1] + answer[1]) / 2 - 2 * kBulge * side * dx};
+    return {(query[0] + answer[0]) / 2 + 2 * bulge * side * dy,
+            (query[1] + answer[1]) / 2 - 2 * bulge * side * dx};
   }
   double highest() const {
     return std::min({query[1], answer[1], (query[1] + 2 * control()[1] + answer[1]) / 4});
@@ -107,6 +109,7 @@ std::vector<Answered> answered_queries(const ReportView& view,
                                        std::size_t method,
                                        const Projection& to_page) {
   std::vector<Answered> found;
+  const double bulge = to_page.height() < kWidth / 4 ? kStreetBulge : kAreaBulge;
   const Dataset& dataset = view.dataset;
   for (const std::size_t q : evenly(dataset.queries.size(), kMostQueries)) {
     const auto& matches = view.evaluations[method].predictions[q];
@@ -114,7 +117,7 @@ std::vector<Answered> answered_queries(const ReportView& view,
     const Position& place = dataset.database_positions[matches.front().place];
     if (!is_known(place)) continue;
     found.push_back(
-        {to_page(*dataset.query_positions[q]), to_page(*place), view.hits[method][q] != 0});
+        {to_page(*dataset.query_positions[q]), to_page(*place), view.hits[method][q] != 0, bulge});
   }
   return found;
 }
@@ -189,7 +192,7 @@ std::string place_maps_html(const ReportView& view) {
       "<section>\n<h2>Map</h2>\n<p class=\"note\">Each query with a line to the place it was "
       "answered with. <span class=\"key hit\">&#9679; right</span> <span class=\"key "
       "miss\">&#10007; wrong</span> <span class=\"key place\">&#8901; places</span></p>\n"
-      "<div class=\"gallery\">\n";
+      "<div class=\"gallery maps\">\n";
   for (const std::size_t i : methods) {
     out += fmt::format(
         "<figure class=\"card pane\"><figcaption>{} <span>R@1 "

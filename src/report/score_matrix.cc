@@ -115,8 +115,8 @@ std::string score_matrices_html(const ReportView& view) {
   const auto methods = view.leading(kMostMatrices);
   std::string out =
       "<section>\n<h2>Where the answers lie</h2>\n"
-      "<p class=\"note\">Each query (down) with the places it was answered with (across); darker "
-      "is more alike. "
+      "<p class=\"note\">Each query (down) with the places it was answered with (across); the "
+      "stronger the colour, the more alike. "
       "<span class=\"key hit\">right place found</span> <span class=\"key other\">another "
       "place</span> <span class=\"key missed\">right place, not among the answers</span></p>\n"
       "<div class=\"gallery\">\n";

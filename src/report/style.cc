@@ -12,7 +12,7 @@ std::string_view page_style() {
 @media (prefers-color-scheme: dark) {
   :root { --page: #0f1318; --card: #171c23; --text: #e6edf3; --muted: #9da7b3; --line: #313944;
     --accent: #6cb2ff; --best: #17304d; --right: #3fb950; --wrong: #ff6b63;
-    --missed: #7a5a1a; }
+    --missed: #c9922e; }
 }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
@@ -29,10 +29,12 @@ p { margin: .4rem 0; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: .5rem .75rem; text-align: right; white-space: nowrap;
   border-top: 1px solid var(--line); }
-thead th { border-top: 0; color: var(--muted); font-size: .8125rem; font-weight: 600; }
+thead th { border-top: 0; color: var(--muted); font-size: .8125rem; font-weight: 600;
+  white-space: normal; line-height: 1.25; vertical-align: bottom; }
+thead th.text { text-align: left; }
 th:first-child { text-align: left; position: sticky; left: 0; background: var(--card); }
-tbody th { font-weight: 500; white-space: normal; overflow-wrap: anywhere; min-width: 8.5rem;
-  max-width: 20rem; line-height: 1.3; }
+tbody th { font-weight: 500; white-space: normal; overflow-wrap: anywhere; min-width: 11rem;
+  max-width: 26rem; line-height: 1.3; }
 td.best { background: var(--best); font-weight: 700; }
 td.text { white-space: normal; text-align: left; min-width: 11rem; font-size: .875rem; }
 td small { display: block; color: var(--muted); font-size: .75rem; font-weight: 400;
@@ -46,7 +48,8 @@ td small { display: block; color: var(--muted); font-size: .75rem; font-weight: 
 
 /* Maps and matrices side by side. */
 .gallery { display: grid; gap: 1rem; margin-top: .75rem; align-items: start;
-  grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); }
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr)); }
+.gallery.maps { grid-template-columns: repeat(auto-fill, minmax(min(100%, 28rem), 1fr)); }
 .pane { padding: .8rem .9rem; }
 .pane figcaption { margin-bottom: .5rem; font-size: .875rem; font-weight: 600;
   overflow-wrap: anywhere; }
@@ -127,6 +130,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 details { margin-top: .5rem; }
 summary { padding: .6rem 1rem; cursor: pointer; font-weight: 500; overflow-wrap: anywhere; }
 details > :not(summary) { border-top: 1px solid var(--line); }
+details > .card { border-width: 1px 0 0; border-radius: 0; }
 .failures { margin: 0; padding: .75rem 1rem .75rem 2rem; font-size: .875rem; }
 .failures li { overflow-wrap: anywhere; }
 
@@ -134,8 +138,8 @@ details > :not(summary) { border-top: 1px solid var(--line); }
   body { padding: 1rem .75rem 2rem; }
   th, td { padding: .45rem .3rem; font-size: .8125rem; }
   th:first-child { padding-left: .6rem; }
-  tbody th { min-width: 6.5rem; max-width: 8.5rem; }
-  td.text { min-width: 9rem; font-size: .8125rem; }
+  tbody th { min-width: 7.2rem; max-width: 8.5rem; }
+  td.text { min-width: 7rem; font-size: .8125rem; line-height: 1.3; }
   td small { font-size: .6875rem; }
   thead th { font-size: .75rem; }
   .plot { padding: .9rem .75rem .5rem; }

@@ -39,7 +39,7 @@ std::string columns_html(const std::vector<Evaluation>& evaluations,
 
 std::string verdict(const LeadTest& one) {
   if (one.points == 0 && one.test.only_first == one.test.only_second) return "level";
-  return one.significant ? "significant lead" : "not significant: may be chance";
+  return one.significant ? "significant" : "may be chance";
 }
 
 }  // namespace
@@ -106,14 +106,14 @@ std::string lead_tests_html(const ReportView& view) {
   if (tests.empty()) return "";
   const std::string best = name_html(view.evaluations[view.order[0]].method);
   PageTable table;
-  table.head = {"against", "ahead by", "only best right", "only other right", "McNemar", "lead"};
+  table.head = {"against", "ahead by", "McNemar", "lead", "only best right", "only other right"};
   for (const LeadTest& one : tests) {
     table.rows.push_back({name_html(view.evaluations[one.other].method),
                           {{fmt::format("{:.1f}", one.points)},
-                           {std::to_string(one.test.only_first)},
-                           {std::to_string(one.test.only_second)},
                            {p_text(one.test.p_value)},
-                           {verdict(one), false, true}}});
+                           {verdict(one), false, true},
+                           {std::to_string(one.test.only_first)},
+                           {std::to_string(one.test.only_second)}}});
   }
   std::string out = fmt::format("<section>\n<h2>Is the lead of {} real?</h2>\n", best);
   out += table_html(table);
@@ -127,10 +127,18 @@ std::string lead_tests_html(const ReportView& view) {
 }
 
 std::string cost_table_html(const std::vector<Evaluation>& evaluations) {
-  return "<section>\n<h2>Cost</h2>\n" + columns_html(evaluations, cost_columns(evaluations)) +
-         "<p class=\"note\">Bytes: of one stored descriptor. ms/picture: decoding, network and "
-         "head on one core. Stages in seconds are added up over all threads and counted for every "
-         "method that needs them; wall is the clock of the whole run.</p>\n</section>\n";
+  std::string out = "<section>\n<h2>Cost</h2>\n" +
+                    columns_html(evaluations, cost_columns(evaluations)) +
+                    "<p class=\"note\">Bytes: of one stored descriptor. ms/picture: decoding, "
+                    "network and head on one core.</p>\n";
+  const std::vector<ComparisonColumn> stages = stage_columns(evaluations);
+  if (!stages.empty()) {
+    out += "<details class=\"card\"><summary>Seconds of every stage</summary>\n" +
+           columns_html(evaluations, stages) +
+           "</details>\n<p class=\"note\">Stages are added up over all threads and counted for "
+           "every method that needs them; wall is the clock of the whole run.</p>\n";
+  }
+  return out + "</section>\n";
 }
 
 }  // namespace ria

@@ -156,10 +156,14 @@ std::vector<ComparisonColumn> cost_columns(const std::vector<Evaluation>& evalua
     const std::string title = fmt::format("{} ms/query", stage);
     add_measured(columns, title.c_str(), collect(evaluations, ms), 2, Better::kLower);
   }
+  return columns;
+}
+
+std::vector<ComparisonColumn> stage_columns(const std::vector<Evaluation>& evaluations) {
+  std::vector<ComparisonColumn> columns;
   for (const std::string& stage : measured_stages(evaluations)) {
     const auto seconds = [&](const Evaluation& one) { return seconds_of(one, stage); };
-    const std::string title = fmt::format("{} s", stage);
-    columns.push_back(make_column(title, collect(evaluations, seconds), 2, Better::kNone));
+    columns.push_back(make_column(stage, collect(evaluations, seconds), 2, Better::kNone));
   }
   return columns;
 }

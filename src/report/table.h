@@ -23,8 +23,10 @@ std::vector<ComparisonColumn> comparison_columns(const std::vector<Evaluation>& 
 /// R@K with intervals, average precision, recall at full precision: what a page shows first.
 std::vector<ComparisonColumn> recall_columns(const std::vector<Evaluation>& evaluations);
 
-/// dim, bytes, time per picture and query, and the seconds of every stage that was measured.
+/// dim, bytes, time per picture and query.
 std::vector<ComparisonColumn> cost_columns(const std::vector<Evaluation>& evaluations);
+/// The seconds of every stage that was measured.
+std::vector<ComparisonColumn> stage_columns(const std::vector<Evaluation>& evaluations);
 
 /// Every K of any evaluation, rising.
 std::vector<int> recall_ks(const std::vector<Evaluation>& evaluations);
