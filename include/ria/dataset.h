@@ -16,7 +16,8 @@ struct Dataset {
   std::string name;
   std::vector<std::filesystem::path> database;
   std::vector<std::filesystem::path> queries;
-  std::vector<std::vector<int>> positives;  ///< per query, sorted database positions
+  /// Per query, sorted database positions; no lists at all: the right answers are not known.
+  std::vector<std::vector<int>> positives;
   /// Metres east and north; one for each picture, or none at all.
   std::vector<std::optional<std::array<double, 2>>> database_positions;
   std::vector<std::optional<std::array<double, 2>>> query_positions;
@@ -34,6 +35,11 @@ std::optional<std::array<double, 2>> parse_position(const std::filesystem::path&
 Dataset load_at_named(const std::filesystem::path& database_folder,
                       const std::filesystem::path& queries_folder,
                       double positive_dist_threshold = 25);
+
+/// Two folders of pictures with any names, whose right answers are not known. Beside a folder F, a
+/// file F_images_paths.txt may list its pictures.
+Dataset load_unlabelled(const std::filesystem::path& database_folder,
+                        const std::filesystem::path& queries_folder);
 
 /// {"queries": [..], "database": [..], "positives": [[..], ..]} with paths relative to the file.
 Dataset load_ground_truth(const std::filesystem::path& json_file);

@@ -24,7 +24,7 @@ struct Evaluation {
   int queries = 0;
   int database = 0;
   int dim = 0;
-  std::map<int, double> recall;      ///< K -> percent
+  std::map<int, double> recall;      ///< K -> percent; empty: the positives are not known
   std::map<int, Interval> interval;  ///< K -> where it lies with 95 % confidence
   PrecisionRecall precision_recall;  ///< of the best answers
   double open_set_threshold = 0;     ///< cosine that unknown places hardly reach
@@ -35,6 +35,8 @@ struct Evaluation {
   std::string weights_sha256;
   std::uint32_t seed = 42;
   std::vector<std::vector<Match>> predictions;  ///< per query, best first
+  /// A row a picture in the dataset's order, zeros for one that failed; empty unless asked for.
+  Matrix database_descriptors, query_descriptors;
   std::vector<Failure> failures;
 
   /// "R@1: 98.8, R@5: 99.7, R@10: 99.9, R@20: 100.0"
@@ -44,10 +46,12 @@ struct Evaluation {
 struct EvaluateOptions {
   std::vector<int> recall_values = {1, 5, 10, 20};
   int num_predictions = 20;  ///< kept for each query; at least the largest recall value is searched
+  bool keep_descriptors = false;  ///< fill Evaluation::database_descriptors and query_descriptors
   RunOptions run;
 };
 
-/// Fills in what follows from the predictions: recall, intervals, precision and recall.
+/// Fills in what follows from the predictions: recall, intervals, precision and recall. Nothing
+/// where the dataset's positives are not known.
 void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evaluation& evaluation);
 
 /// Evaluates several methods on one dataset, sharing features where the backbone is the same.

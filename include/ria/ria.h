@@ -13,6 +13,7 @@
 #include "ria/manifold.h"
 #include "ria/method.h"
 #include "ria/postprocess.h"
+#include "ria/predictions.h"
 #include "ria/recognizer.h"
 #include "ria/report.h"
 #include "ria/rerank.h"

@@ -54,16 +54,36 @@ void DatasetSource::add(CLI::App& command) {
   flags_.add(command);
 }
 
+void DatasetSource::add_no_labels(CLI::App& command) {
+  command.add_flag("--no_labels",
+                   no_labels_,
+                   "the right answers are not known: folders of any names, no recall");
+}
+
 Dataset DatasetSource::load() const {
+  if (labelled()) return load_labelled();
+  if (dataset_.empty()) {
+    require_folders();
+    return load_unlabelled(database_folder_, queries_folder_);
+  }
+  Dataset dataset = load_labelled();
+  dataset.positives.clear();
+  return dataset;
+}
+
+void DatasetSource::require_folders() const {
+  if (!database_folder_.empty() && !queries_folder_.empty()) return;
+  throw std::invalid_argument(
+      "--dataset NAME --data_folder D, --dataset GT.json or --database_folder D "
+      "--queries_folder Q was expected");
+}
+
+Dataset DatasetSource::load_labelled() const {
   const DatasetOptions& given = flags_.options();
   given.validate();
   if (!dataset_.empty() && data_folder_.empty()) return load_json();
   if (!dataset_.empty()) return load_dataset(dataset_, data_folder_, given);
-  if (database_folder_.empty() || queries_folder_.empty()) {
-    throw std::invalid_argument(
-        "--dataset NAME --data_folder D, --dataset GT.json or --database_folder D "
-        "--queries_folder Q was expected");
-  }
+  require_folders();
   const double radius = given.positive_dist_threshold;
   return load_at_named(database_folder_, queries_folder_, radius > 0 ? radius : 25);
 }

@@ -29,13 +29,21 @@ class DatasetFlags {
 class DatasetSource {
  public:
   void add(CLI::App& command);
+  /// With --no_labels, for commands that have an answer to give without them.
+  void add_no_labels(CLI::App& command);
+
   /// What the flags name; throws std::invalid_argument naming the flag that is missing.
   Dataset load() const;
+  /// Whether the right answers are known.
+  bool labelled() const { return !no_labels_; }
 
  private:
+  Dataset load_labelled() const;
   Dataset load_json() const;
+  void require_folders() const;
 
   std::string dataset_, data_folder_, database_folder_, queries_folder_;
+  bool no_labels_ = false;
   DatasetFlags flags_;
 };
 

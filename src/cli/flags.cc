@@ -26,12 +26,12 @@ std::string quoted(const std::string& word) {
   return plain ? word : "'" + word + "'";
 }
 
-std::string say(const Failure& failure) {
+}  // namespace
+
+std::string failure_text(const Failure& failure) {
   const bool named = failure.reason.find(failure.file) != std::string::npos;
   return named ? failure.reason : failure.file + ": " + failure.reason;
 }
-
-}  // namespace
 
 void MethodFlags::add_runtime(CLI::App& command) {
   command
@@ -267,10 +267,10 @@ void report_failures(const std::vector<Failure>& failures, std::size_t total) {
   if (failures.empty()) return;
   if (failures.size() == total) {
     throw std::runtime_error(fmt::format(
-        "none of {} pictures could be described; the first: {}", total, say(failures[0])));
+        "none of {} pictures could be described; the first: {}", total, failure_text(failures[0])));
   }
   for (const Failure& failure : failures) {
-    fmt::print(stderr, "ria: skipped: {}\n", say(failure));
+    fmt::print(stderr, "ria: skipped: {}\n", failure_text(failure));
   }
   fmt::print(stderr, "ria: {} of {} pictures were skipped\n", failures.size(), total);
 }

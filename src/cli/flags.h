@@ -51,6 +51,9 @@ class MethodFlags {
 /// Threads, progress on the terminal under this label, and Ctrl-C.
 RunOptions run_options(const std::string& label, int num_threads);
 
+/// What went wrong with a picture, with its name.
+std::string failure_text(const Failure& failure);
+
 /// One line a failed picture on standard error, and a count. Throws std::runtime_error if all
 /// failed.
 void report_failures(const std::vector<Failure>& failures, std::size_t total);

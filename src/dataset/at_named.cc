@@ -85,6 +85,14 @@ std::optional<Position> parse_position(const fs::path& file) {
   return Position{*east, *north};
 }
 
+Dataset load_unlabelled(const fs::path& database_folder, const fs::path& queries_folder) {
+  Dataset dataset;
+  dataset.name = queries_folder.string() + " in " + database_folder.string();
+  dataset.database = listed_or_found(database_folder, false);
+  dataset.queries = listed_or_found(queries_folder, false);
+  return dataset;
+}
+
 Dataset load_at_named(const fs::path& database_folder,
                       const fs::path& queries_folder,
                       double radius) {
@@ -92,10 +100,7 @@ Dataset load_at_named(const fs::path& database_folder,
     throw std::invalid_argument(
         fmt::format("positive_dist_threshold is {}, metres from 0 up were expected", radius));
   }
-  Dataset dataset;
-  dataset.name = queries_folder.string() + " in " + database_folder.string();
-  dataset.database = listed_or_found(database_folder, false);
-  dataset.queries = listed_or_found(queries_folder, false);
+  Dataset dataset = load_unlabelled(database_folder, queries_folder);
   dataset.database_positions = require_positions(dataset.database);
   dataset.query_positions = require_positions(dataset.queries);
   dataset.positives = within(dataset.query_positions, dataset.database_positions, radius);

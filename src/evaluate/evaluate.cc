@@ -88,23 +88,26 @@ json evaluation_json(const Evaluation& e) {
   json failures = json::array();
   for (const Failure& failure : e.failures)
     failures.push_back({{"file", failure.file}, {"reason", failure.reason}});
-  return {{"method", e.method},
-          {"dataset", e.dataset},
-          {"queries", e.queries},
-          {"database", e.database},
-          {"dim", e.dim},
-          {"recall", recall},
-          {"interval", interval},
-          {"average_precision", e.precision_recall.average_precision},
-          {"recall_at_full_precision", e.precision_recall.recall_at_full_precision},
-          {"open_set_threshold", e.open_set_threshold},
-          {"bytes", e.dim * sizeof(float)},
-          {"seconds", e.seconds},
-          {"options", json::parse(e.options)},
-          {"seed", e.seed},
-          {"weights_sha256", e.weights_sha256},
-          {"failures", failures},
-          {"ria_version", RIA_VERSION}};
+  json all = {{"method", e.method},
+              {"dataset", e.dataset},
+              {"queries", e.queries},
+              {"database", e.database},
+              {"dim", e.dim},
+              {"recall", recall},
+              {"interval", interval},
+              {"open_set_threshold", e.open_set_threshold},
+              {"bytes", e.dim * sizeof(float)},
+              {"seconds", e.seconds},
+              {"options", json::parse(e.options)},
+              {"seed", e.seed},
+              {"weights_sha256", e.weights_sha256},
+              {"failures", failures},
+              {"ria_version", RIA_VERSION}};
+  if (!e.recall.empty()) {
+    all["average_precision"] = e.precision_recall.average_precision;
+    all["recall_at_full_precision"] = e.precision_recall.recall_at_full_precision;
+  }
+  return all;
 }
 
 }  // namespace
@@ -122,6 +125,7 @@ std::map<int, double> recall_at(const std::vector<std::vector<Match>>& predictio
 }
 
 void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evaluation& e) {
+  if (dataset.positives.empty()) return;
   e.recall = recall_at(e.predictions, dataset.positives, recall_values);
   for (const int k : recall_values) {
     e.interval[k] = bootstrap_interval(hits_at(e.predictions, dataset.positives, k));
@@ -169,6 +173,10 @@ std::vector<Evaluation> evaluate(const Dataset& dataset,
     if (recognizers[m]->reranker() != nullptr) e.seconds["local"] = spent.local;
     search_all(*recognizers[m], described[m], options, compared, e);
     judge(dataset, options.recall_values, e);
+    if (options.keep_descriptors) {
+      e.database_descriptors = described[m].descriptors.topRows(e.database);
+      e.query_descriptors = described[m].descriptors.bottomRows(e.queries);
+    }
     evaluations.push_back(std::move(e));
   }
   return evaluations;

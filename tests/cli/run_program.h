@@ -149,7 +149,7 @@ inline std::vector<std::string> complaints(const std::string& err) {
     const bool progress = line.starts_with("describing ") || line.starts_with("indexing ") ||
                           line.starts_with("rendering ") || line.starts_with("downloading ") ||
                           line.starts_with("comparing ") || line.starts_with("clustering ") ||
-                          line.starts_with("checking ");
+                          line.starts_with("checking ") || line.starts_with("saving ");
     if (!progress) kept.push_back(line);
   }
   return kept;
