@@ -118,7 +118,9 @@ TEST_F(EvaluationGolden, SavedPredictions) {
     const std::string written = read_text(out_ / entry.path().string());
     EXPECT_EQ(written.size(), expected.size());
     EXPECT_EQ(parts(written), parts(expected));
-    if (parts(expected).second.size() < 2) EXPECT_EQ(written, expected);
+    if (parts(expected).second.size() < 2) {
+      EXPECT_EQ(written, expected);
+    }
     ++compared;
   }
   EXPECT_EQ(compared, 4);
