@@ -6,10 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cache_in.h"
 #include "ria/simulate.h"
+#include "study/per_picture.h"
 #include "temporary_folder.h"
 
 namespace ria {
@@ -65,8 +67,6 @@ TEST_F(StudyTest, FinishedCellsAreNotRepeated) {
   EXPECT_EQ(first.heat_maps[0].values.rows(), 6);
   const auto cells = std::distance(fs::directory_iterator(folder_ / "kept" / "cells"), {});
   EXPECT_EQ(cells, 36);
-  // Without the pictures nothing could be computed again.
-  for (const auto& picture : dataset_.queries) fs::resize_file(picture, fs::file_size(picture));
   fs::remove_all(folder_ / "features");
   const StudyResult again = run_study("tau-eps", dataset_, options_);
   EXPECT_FALSE(fs::exists(folder_ / "features")) << "a cell was computed again";
@@ -79,8 +79,62 @@ TEST_F(StudyTest, ScaledFeaturesLeaveTheDescriptorWithoutRegularisation) {
   ASSERT_EQ(drift.tables.size(), 3u);
   const StudyTable& scaled = drift.tables[2];
   const auto& bare = scaled.rows.back();
-  EXPECT_THAT(bare.name, HasSubstr("normalize_patches=false,tau=0,eps=0"));
-  for (const StudyField& field : bare.fields) EXPECT_LT(std::abs(*field.value), 1e-6);
+  EXPECT_THAT(bare.name, HasSubstr("no tau, no eps"));
+  ASSERT_EQ(scaled.columns, (std::vector<std::string>{"0.5", "0.25", "0.1"}));
+  EXPECT_EQ(*bare.fields[0].value, 0);  // a power of two changes no digit
+  EXPECT_EQ(*bare.fields[1].value, 0);
+  EXPECT_LT(*bare.fields[2].value, 1e-10);
+  const auto& regularised = scaled.rows[scaled.rows.size() - 2];
+  EXPECT_GT(*regularised.fields[2].value, 1e-10) << "eps does not scale with the features";
+}
+
+TEST_F(StudyTest, ABadPictureIsCountedAndTheOthersAreMeasured) {
+  std::ofstream(dataset_.database[0]) << "no picture";
+  for (const char* name : {"drift", "ns-error", "estimators"}) {
+    SCOPED_TRACE(name);
+    const StudyResult result = run_study(name, dataset_, options_);
+    ASSERT_EQ(result.failures.size(), 1u);
+    EXPECT_EQ(result.failures[0].file, dataset_.database[0].string());
+    EXPECT_THAT(to_json(result), HasSubstr(dataset_.database[0].filename().string()));
+  }
+  for (const auto& picture : dataset_.database) std::ofstream(picture) << "no picture";
+  for (const auto& picture : dataset_.queries) std::ofstream(picture) << "no picture";
+  EXPECT_THROW(run_study("drift", dataset_, options_), std::runtime_error);
+}
+
+TEST_F(StudyTest, OtherWeightsOrPicturesMakeOtherCells) {
+  run_study("estimators", dataset_, options_);
+  const auto cells = [&] {
+    return std::distance(fs::directory_iterator(folder_ / "kept" / "cells"), {});
+  };
+  EXPECT_EQ(cells(), 4);
+  const auto changed = fs::last_write_time(dataset_.queries[0]) + std::chrono::seconds(5);
+  fs::last_write_time(dataset_.queries[0], changed);
+  run_study("estimators", dataset_, options_);
+  EXPECT_EQ(cells(), 8);
+}
+
+TEST_F(StudyTest, AnInterruptedMeasurementGoesOn) {
+  std::stop_source stop;
+  RunOptions run;
+  run.num_threads = 1;
+  run.stop = stop.get_token();
+  run.progress = [&](int done, int) {
+    if (done == 3) stop.request_stop();
+  };
+  std::vector<int> measured;
+  const auto measure = [&](int i) {
+    measured.push_back(i);
+    return std::vector<float>{static_cast<float>(i)};
+  };
+  EXPECT_THROW(measure_pictures(dataset_.queries, "test", run, measure), Interrupted);
+  EXPECT_EQ(measured.size(), 3u);
+  run.stop = {};
+  run.progress = {};
+  const PictureValues all = measure_pictures(dataset_.queries, "test", run, measure);
+  EXPECT_EQ(measured.size(), dataset_.queries.size()) << "a finished picture was measured again";
+  ASSERT_EQ(all.values.size(), dataset_.queries.size());
+  for (std::size_t i = 0; i < all.values.size(); ++i) EXPECT_EQ(all.values[i][0], i);
 }
 
 TEST_F(StudyTest, WrongInputIsRefusedByName) {

@@ -57,6 +57,7 @@ struct StudyResult {
   std::vector<StudyPlot> plots;
   std::vector<StudyHeatMap> heat_maps;
   std::vector<Evaluation> evaluations;  ///< of the methods compared; empty: it measures no recall
+  std::vector<Failure> failures;        ///< pictures left out, each once
 
   /// The tables and notes as text.
   std::string text() const;

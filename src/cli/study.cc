@@ -66,6 +66,7 @@ struct Study {
     options.folder = report.empty() ? cache_folder() / "studies" : fs::path(report);
     StudyResult result = run_study(name, dataset, options);
     result.command = command_line();
+    report_failures(result.failures, dataset.queries.size() + dataset.database.size());
     fmt::print("{}", result.text());
     if (!json.empty()) write_output(json, to_json(result));
     if (report.empty()) return;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "pipeline/journal.h"
 #include "ria/version.h"
 #include "ria/weights.h"
 #include "study/study.h"
@@ -19,27 +21,30 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Everything that decides a cell's figures.
-std::string cell_key(const std::string& method, const Dataset& dataset, const StudyOptions& o) {
-  const MethodChoice choice = choose_method(method, o.method);
-  std::string text = fmt::format("{} {} {} {}",
-                                 RIA_VERSION,
-                                 method,
-                                 options_json(*choice.method, choice.options),
-                                 dataset.name);
-  const std::string weights = choice.options.backbone.weights;
-  if (!weights.empty()) text += file_sha256(weights);
-  for (const int k : o.evaluate.recall_values) text += fmt::format(" {}", k);
-  for (const auto* pictures : {&dataset.database, &dataset.queries}) {
-    for (const fs::path& picture : *pictures) {
-      std::error_code ignored;
-      text += fmt::format("\n{} {}", picture.string(), fs::file_size(picture, ignored));
-    }
-  }
+/// What a study's cells have in common: the pictures, the right answers and what is asked of them.
+std::string dataset_key(const Dataset& dataset, const std::vector<int>& recall_values) {
+  std::string text = fmt::format("cells {} {}", RIA_VERSION, dataset.name);
+  for (const int k : recall_values) text += fmt::format(" {}", k);
   for (const auto& positives : dataset.positives) {
+    text += '\n';
     for (const int place : positives) text += fmt::format(" {}", place);
   }
-  return sha256_text(text).substr(0, 24);
+  std::vector<fs::path> pictures = dataset.database;
+  pictures.insert(pictures.end(), dataset.queries.begin(), dataset.queries.end());
+  return run_fingerprint(std::move(text), pictures);
+}
+
+/// Weights and vocabulary that a method reads: names of cached files, or files. Those of the
+/// dataset itself are none.
+std::vector<std::string> files_read(const MethodChoice& choice) {
+  std::vector<std::string> names;
+  const std::string& given = choice.options.backbone.weights;
+  names.push_back(given.empty() ? choice.method->weights : given);
+  if (needs_vocabulary(*choice.method)) {
+    names.push_back(resolve_options(*choice.method, choice.options).vlad.vocabulary);
+  }
+  std::erase_if(names, [](const std::string& name) { return name.empty() || name == "database"; });
+  return names;
 }
 
 json cell_json(const Evaluation& e) {
@@ -80,27 +85,13 @@ Evaluation parse_cell(const json& cell, const Dataset& dataset, const std::vecto
   return e;
 }
 
-/// What keeps a method from running here; empty: nothing.
-std::string missing_weights(const std::string& method, const StudyOptions& options) {
-  const MethodChoice choice = choose_method(method, options.method);
-  if (!choice.options.backbone.weights.empty()) return "";
-  for (const std::string& name :
-       {choice.method->weights,
-        needs_vocabulary(*choice.method)
-            ? resolve_options(*choice.method, choice.options).vlad.vocabulary
-            : std::string()}) {
-    if (name.empty() || name == "database" || fs::exists(name)) continue;
-    const WeightsState state = weights_state(name);
-    if (!state.present) return state.explanation;
-  }
-  return "";
-}
-
 class Cells {
  public:
   Cells(const Dataset& dataset, const StudyOptions& options)
       : dataset_(dataset), options_(options) {
-    if (!options.folder.empty()) fs::create_directories(options.folder / "cells");
+    if (options.folder.empty()) return;
+    fs::create_directories(options.folder / "cells");
+    dataset_key_ = dataset_key(dataset, options.evaluate.recall_values);
   }
 
   std::optional<Evaluation> find(const std::string& method) const {
@@ -118,15 +109,33 @@ class Cells {
   }
 
  private:
+  /// Named by everything that decides the cell's figures.
   fs::path file_of(const std::string& method) const {
-    return options_.folder / "cells" / (cell_key(method, dataset_, options_) + ".json");
+    const MethodChoice choice = choose_method(method, options_.method);
+    std::string text =
+        fmt::format("{} {} {}", dataset_key_, method, options_json(*choice.method, choice.options));
+    for (const std::string& name : files_read(choice)) {
+      const fs::path file = fs::exists(name) ? fs::path(name) : weights_state(name).file;
+      if (fs::exists(file)) text += " " + file_sha256(file);
+    }
+    return options_.folder / "cells" / (sha256_text(text).substr(0, 24) + ".json");
   }
 
   const Dataset& dataset_;
   const StudyOptions& options_;
+  std::string dataset_key_;
 };
 
 }  // namespace
+
+std::string missing_weights(const std::string& method, const StudyOptions& options) {
+  for (const std::string& name : files_read(choose_method(method, options.method))) {
+    if (fs::exists(name)) continue;
+    const WeightsState state = weights_state(name);
+    if (!state.present) return state.explanation;
+  }
+  return "";
+}
 
 std::vector<Evaluation> evaluate_cells(const std::vector<std::string>& methods,
                                        const Dataset& dataset,

@@ -6,27 +6,22 @@
 #include <vector>
 
 #include "ria/study.h"
+#include "study/paper.h"
 
 namespace ria {
 
-/// A number the paper prints for a row of a table.
-struct PaperValue {
-  const char* dataset;  ///< of the paper: "Pitts30k"
-  double recall1;       ///< R@1 in percent
-};
-
 /// A row of a table of recalls: a name and the method, as choose_method() reads it; {} stands for
-/// the backbone.
+/// the backbone, OTHER for a folder of other pictures.
 struct RecallRow {
   std::string name;
   std::string method;
-  std::vector<PaperValue> paper = {};
 };
 
 /// A study that measures recalls of rows.
 struct RecallStudy {
   StudyInfo info;
   std::vector<RecallRow> rows;
+  const PaperTable* paper = nullptr;  ///< what the paper has for rows of these names
   std::vector<std::string> notes = {};
 };
 const std::vector<RecallStudy>& recall_studies();
@@ -38,11 +33,17 @@ std::vector<Evaluation> evaluate_cells(const std::vector<std::string>& methods,
                                        const StudyOptions& options,
                                        std::vector<std::string>& notes);
 
+/// What keeps a method from running here: its weights are missing. Empty: nothing.
+std::string missing_weights(const std::string& method, const StudyOptions& options);
+
 /// Marks the largest (or smallest) value of a column.
 void mark_best(StudyTable& table, std::size_t column, bool largest = true);
 
 /// At most `count` of the pictures of a dataset, database first, evenly spread.
 std::vector<std::filesystem::path> some_pictures(const Dataset& dataset, int count);
+
+/// A number with its text.
+StudyField number_field(double value, const char* format = "{:.1f}");
 
 StudyResult run_recall_study(const RecallStudy& study,
                              const Dataset& dataset,

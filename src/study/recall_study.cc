@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Runs a declared table of recalls.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "study/study.h"
+
+namespace ria {
+
+namespace {
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  return at == std::string::npos ? text : text.replace(at, what.size(), by);
+}
+
+/// The rows that can be asked for, with their methods spelled out.
+std::vector<RecallRow> rows_to_run(const RecallStudy& study, const StudyOptions& options) {
+  std::vector<RecallRow> rows;
+  for (const RecallRow& row : study.rows) {
+    const bool needs_other = row.method.find("OTHER") != std::string::npos;
+    if (needs_other && options.other_pictures.empty()) continue;
+    const std::string method = replaced(row.method, "{}", options.backbone);
+    rows.push_back({row.name, replaced(method, "OTHER", options.other_pictures)});
+  }
+  return rows;
+}
+
+std::vector<StudyField> fields_of(const Evaluation& e) {
+  const auto recall = [&](int k) {
+    const auto it = e.recall.find(k);
+    return it == e.recall.end() ? StudyField{"-", {}, false} : number_field(it->second);
+  };
+  const auto bounds = e.interval.find(1);
+  const std::string interval =
+      bounds == e.interval.end()
+          ? "-"
+          : fmt::format("{:.1f}-{:.1f}", bounds->second.low, bounds->second.high);
+  const double pictures = std::max(1, e.queries + e.database);
+  const double ms = 1e3 * (e.seconds.at("backbone") + e.seconds.at("aggregate")) / pictures;
+  return {number_field(e.dim, "{:.0f}"),
+          recall(1),
+          {interval, {}, false},
+          recall(5),
+          recall(10),
+          number_field(ms)};
+}
+
+}  // namespace
+
+StudyResult run_recall_study(const RecallStudy& study,
+                             const Dataset& dataset,
+                             const StudyOptions& options) {
+  StudyResult result;
+  result.notes = study.notes;
+  const std::vector<RecallRow> rows = rows_to_run(study, options);
+  std::vector<std::string> methods;
+  for (const RecallRow& row : rows) methods.push_back(row.method);
+  const auto all = evaluate_cells(methods, dataset, options, result.notes);
+  StudyTable table;
+  table.title = fmt::format("{} on {}", study.info.title, dataset.name);
+  table.columns = {"dim", "R@1", "95 %", "R@5", "R@10", "ms/picture"};
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    if (all[m].queries == 0) continue;
+    table.rows.push_back({rows[m].name, fields_of(all[m])});
+    result.evaluations.push_back(all[m]);
+  }
+  if (table.rows.empty()) {
+    throw std::runtime_error(fmt::format(
+        "study {}: no method could be run; {}", study.info.name, fmt::join(result.notes, "; ")));
+  }
+  for (const std::size_t column : {1, 3, 4}) mark_best(table, column);
+  table.caption = "ms/picture: network and head, one core; features from a cache cost no network.";
+  result.tables.push_back(std::move(table));
+  if (study.paper != nullptr) set_beside_paper(*study.paper, dataset, options, result);
+  return result;
+}
+
+}  // namespace ria
