@@ -26,6 +26,7 @@ TEST(Attainable, EveryNumberOfRightAnswersIsAndNothingBetween) {
     }
   }
   EXPECT_FALSE(attainable(66.7, 118, 1));  // 66.10 and 66.95 are its neighbours
+  EXPECT_TRUE(attainable(34.8, 118, 1));   // 34.746, 34.75, 34.8
   EXPECT_FALSE(attainable(98.2, 200, 1));
   EXPECT_FALSE(attainable(82.4, 71, 1));
   EXPECT_TRUE(attainable(90.14, 71, 2));

@@ -125,15 +125,35 @@ TEST_F(ReportTest, StudyPageHoldsTablesPlotsAndHeatMaps) {
   for (const char* part : {"nan", "http:", "https:", "url(", "<script", "<h2>Recall</h2>"}) {
     EXPECT_FALSE(contains(text, part)) << part;
   }
-  for (const char* name : {"results.json", "results.csv", "table_1.tex", "table_2.tex"}) {
+  for (const char* name : {"results.json", "results.csv", "table.tex"}) {
     EXPECT_TRUE(fs::is_regular_file(folder_ / "study" / name)) << name;
   }
-  EXPECT_TRUE(contains(read_text(folder_ / "study" / "table_2.tex"), "a\\_b & \\textbf{83.3}"));
+  const std::string tex = read_text(folder_ / "study" / "table.tex");
+  EXPECT_EQ(count(tex, "\\begin{tabular}"), 2);
+  EXPECT_TRUE(contains(tex, "a\\_b & \\textbf{83.3}"));
   const auto lines = parse_csv(read_text(folder_ / "study" / "results.csv"));
   ASSERT_EQ(lines.size(), 9u);
   EXPECT_EQ(
       lines[2],
       (std::vector<std::string>{"T_1", "a_b", "words, many", "long words that wrap", "", "0"}));
+}
+
+TEST_F(ReportTest, GridsAreNotComparedMethodByMethod) {
+  StudyResult result = full_study();
+  result.tables[0].of_paper = true;
+  result.tables[0].title = "Printed";
+  for (int i = 0; i < 9; ++i) {
+    for (const Evaluation& one : two()) {
+      result.evaluations.push_back(one);
+      result.evaluations.back().method += std::to_string(i);
+    }
+  }
+  write_study_report(folder_ / "study", result, dataset_);
+  const std::string text = read_text(folder_ / "study" / "index.html");
+  EXPECT_TRUE(contains(text, "All recalls of the 18 methods are in results.json"));
+  EXPECT_FALSE(contains(text, "<h2>Answers</h2>"));
+  // What was measured comes before what the paper printed.
+  EXPECT_LT(text.find(">T_1<"), text.find(">Printed<"));
 }
 
 TEST_F(ReportTest, StudyWithEvaluationsComparesThem) {

@@ -76,8 +76,8 @@ TEST_F(StudyTest, FinishedCellsAreNotRepeated) {
 
 TEST_F(StudyTest, ScaledFeaturesLeaveTheDescriptorWithoutRegularisation) {
   const StudyResult drift = run_study("drift", dataset_, options_);
-  ASSERT_EQ(drift.tables.size(), 3u);
-  const StudyTable& scaled = drift.tables[2];
+  ASSERT_EQ(drift.tables.size(), 5u);  // brightness and rotation twice: as they are, and relative
+  const StudyTable& scaled = drift.tables.back();
   const auto& bare = scaled.rows.back();
   EXPECT_THAT(bare.name, HasSubstr("no tau, no eps"));
   ASSERT_EQ(scaled.columns, (std::vector<std::string>{"0.5", "0.25", "0.1"}));
@@ -86,6 +86,25 @@ TEST_F(StudyTest, ScaledFeaturesLeaveTheDescriptorWithoutRegularisation) {
   EXPECT_LT(*bare.fields[2].value, 1e-10);
   const auto& regularised = scaled.rows[scaled.rows.size() - 2];
   EXPECT_GT(*regularised.fields[2].value, 1e-10) << "eps does not scale with the features";
+}
+
+TEST_F(StudyTest, DriftIsRelativeToTheDistanceOfTwoPictures) {
+  options_.pictures = 3;
+  const StudyResult drift = run_study("homography", dataset_, options_);
+  ASSERT_EQ(drift.tables.size(), 2u);
+  ASSERT_EQ(drift.tables[0].rows[2].name, "GeM");
+  // The pictures some_pictures() takes of 16, places first.
+  const Recognizer recognizer("rootsift-gem", options_.method);
+  std::vector<Eigen::VectorXd> rows;
+  for (const auto& picture : {dataset_.database[0], dataset_.database[5], dataset_.queries[2]}) {
+    rows.push_back(recognizer.describe(picture).cast<double>());
+  }
+  const double distance =
+      1 - (rows[0].dot(rows[1]) + rows[0].dot(rows[2]) + rows[1].dot(rows[2])) / 3;
+  for (std::size_t c = 0; c < drift.tables[0].columns.size(); ++c) {
+    const double plain = *drift.tables[0].rows[2].fields[c].value;
+    EXPECT_NEAR(*drift.tables[1].rows[2].fields[c].value, plain / distance, 1e-6);
+  }
 }
 
 TEST_F(StudyTest, ABadPictureIsCountedAndTheOthersAreMeasured) {

@@ -36,8 +36,8 @@ void write_report(const std::filesystem::path& folder_or_html,
 
 /// Tables, plots and heat maps of a study, and the methods' comparison where it measured recall.
 /// The folder, made if it is missing, gets index.html, results.json, results.csv (one line a field
-/// of a table) and table.tex (several tables: table_1.tex, table_2.tex, ...). The title and the
-/// command are the study's unless the options give others.
+/// of a table) and table.tex (all tables). The title and the command are the study's unless the
+/// options give others.
 void write_study_report(const std::filesystem::path& folder,
                         const StudyResult& result,
                         const Dataset& dataset,

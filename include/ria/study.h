@@ -29,6 +29,7 @@ struct StudyTable {
   std::vector<std::string> columns;
   std::vector<Row> rows;
   std::string caption;
+  bool of_paper = false;  ///< what the paper printed; nothing in it was measured
 };
 
 /// Lines over a common x axis.

@@ -24,7 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLongText = 14;  // characters; a field of more words may wrap
+constexpr std::size_t kMostCompared = 16;  // methods; more are a grid, which the tables show
+constexpr std::size_t kLongText = 14;      // characters; a field of more words may wrap
 
 void check(const StudyResult& result) {
   for (const StudyTable& table : result.tables) {
@@ -108,17 +109,24 @@ std::string notes_html(const std::vector<std::string>& notes) {
   return out + "</ul>\n</section>\n";
 }
 
-std::string comparison_html(ReportView& view, const ReportOptions& options) {
-  return "<section>\n<h2>Recall</h2>\n" + recall_table_html(view) + recall_curves_html(view) +
-         "</section>\n" + lead_tests_html(view) + leading_answers_html(view, options);
+std::string tables_html(const std::vector<StudyTable>& tables, bool of_paper) {
+  std::string out;
+  for (const StudyTable& table : tables) {
+    if (table.of_paper == of_paper) out += study_table_html(table);
+  }
+  return out;
 }
 
-/// The study's tables, one file each.
-void write_tables(const fs::path& folder, const std::vector<StudyTable>& tables) {
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    const std::string name = tables.size() == 1 ? "table.tex" : fmt::format("table_{}.tex", i + 1);
-    write_text(folder / name, to_tex(tables[i]));
+std::string comparison_html(ReportView& view, const ReportOptions& options) {
+  const std::size_t methods = view.evaluations.size();
+  if (methods > kMostCompared) {
+    return fmt::format(
+        "<section>\n<h2>Recall</h2>\n<p class=\"note\">All recalls of the {} methods "
+        "are in results.json.</p>\n</section>\n",
+        methods);
   }
+  return "<section>\n<h2>Recall</h2>\n" + recall_table_html(view) + recall_curves_html(view) +
+         "</section>\n" + lead_tests_html(view) + leading_answers_html(view, options);
 }
 
 }  // namespace
@@ -133,7 +141,9 @@ void write_study_report(const fs::path& folder,
   prepare_report_folder(folder);
   write_text(folder / "results.json", to_json(result));
   write_text(folder / "results.csv", to_csv(result));
-  write_tables(folder, result.tables);
+  std::string tex;
+  for (const StudyTable& table : result.tables) tex += to_tex(table) + "\n";
+  write_text(folder / "table.tex", tex);
 
   const bool titled = !options.title.empty() && options.title != ReportOptions{}.title;
   AtomicFile out(folder / "index.html");
@@ -142,7 +152,7 @@ void write_study_report(const fs::path& folder,
                         escape_markup(result.study),
                         escape_markup(result.dataset),
                         view ? " " + lead_sentence(*view) : ""));
-  for (const StudyTable& table : result.tables) out.write(study_table_html(table));
+  out.write(tables_html(result.tables, false));
   SeriesStyles own_styles;
   SeriesStyles& styles = view ? view->styles : own_styles;
   if (!result.plots.empty()) out.write("<section>\n<h2>Plots</h2>\n");
@@ -151,6 +161,7 @@ void write_study_report(const fs::path& folder,
   for (const StudyHeatMap& map : result.heat_maps) {
     out.write("<section>\n<h2>Heat map</h2>\n" + heat_map_html(map) + "</section>\n");
   }
+  out.write(tables_html(result.tables, true));
   out.write(notes_html(result.notes));
   if (view) out.write(comparison_html(*view, options));
   out.write(provenance_html(

@@ -37,7 +37,7 @@ StudyField mean_and_deviation(const std::vector<std::vector<float>>& all, std::s
   }
   const auto n = static_cast<double>(all.size());
   const double mean = sum / n, deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
-  return {fmt::format("{:.6f} +- {:.6f}", mean, deviation), mean, false};
+  return {fmt::format("{:.4g} +- {:.2g}", mean, deviation), mean, false};
 }
 
 }  // namespace

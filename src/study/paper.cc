@@ -39,6 +39,7 @@ StudyField field_of(const PaperTable& paper, std::size_t row, std::size_t column
 StudyTable table_of(const PaperTable& paper) {
   StudyTable table;
   table.title = fmt::format("The paper's {}", paper.label);
+  table.of_paper = true;
   for (const PaperTable::Column& column : paper.columns) table.columns.push_back(title_of(column));
   bool any_impossible = false;
   for (std::size_t r = 0; r < paper.rows.size(); ++r) {
@@ -121,8 +122,8 @@ int add_columns(const PaperTable& paper,
 bool attainable(double percent, int queries, int decimals) {
   const auto right = static_cast<int>(std::lround(percent * queries / 100));
   for (int k = std::max(0, right - 1); k <= std::min(queries, right + 1); ++k) {
-    // Half a unit of the last digit, and as much again as decimal fractions lose in binary.
-    const double half = 0.5 * std::pow(10, -decimals) + 1e-9;
+    // Half a unit of the last digit, and of the next: 34.746 may have been 34.75 and then 34.8.
+    const double half = 0.55 * std::pow(10, -decimals) + 1e-9;
     if (std::abs(100.0 * k / queries - percent) <= half) return true;
   }
   return false;

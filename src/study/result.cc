@@ -63,7 +63,8 @@ json table_json(const StudyTable& table) {
   return {{"title", table.title},
           {"columns", table.columns},
           {"rows", std::move(rows)},
-          {"caption", table.caption}};
+          {"caption", table.caption},
+          {"of_paper", table.of_paper}};
 }
 
 json plot_json(const StudyPlot& plot) {
