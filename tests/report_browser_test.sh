@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Opens a report and a study page in Chromium at the width of a phone and of a desktop, light and dark.
+# Opens a report and the page of every study in Chromium at the width of a phone and of a desktop.
 # report_browser_test.sh BUILD_DIR [SCREENSHOTS]; exit 77: skipped, because Chromium or Node is missing.
 set -euo pipefail
 build_dir=$1

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Writes a report and a study page of made-up results, for the test in a browser:
-// report_pages FOLDER writes FOLDER/report/ and FOLDER/study/.
+// Writes pages for the test in a browser: report_pages FOLDER writes FOLDER/report/ and
+// FOLDER/study/ of made-up results, and every study as it is measured on rendered pictures in a
+// folder of its name.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <exception>
 #include <random>
 
+#include "cache_in.h"
 #include "ria/image.h"
 #include "ria/report.h"
 #include "ria/simulate.h"
@@ -23,7 +25,8 @@ constexpr int kPlaces = 48;
 Dataset made_up_dataset(const fs::path& folder) {
   fs::create_directories(folder);
   Dataset dataset;
-  dataset.name = "a bent street, rain against day";
+  dataset.name =
+      "streets/a_bent_street_by_rain_against_the_same_street_by_day";  // names do not wrap
   dataset.remarks = {"made up: <no> picture was taken & none is missing"};
   for (int i = 0; i < kPlaces; ++i) {
     dataset.database.push_back(folder / fmt::format("@0500000.25@5400{:03}.07@place.jpg", i));
@@ -142,6 +145,18 @@ StudyResult made_up_study(const Dataset& dataset) {
   return result;
 }
 
+/// Every study with the backbone that needs no weights.
+void write_measured_studies(const fs::path& folder, const Dataset& dataset) {
+  StudyOptions options;
+  options.backbone = "rootsift";
+  options.pictures = 6;
+  options.method.longest_side = 160;
+  options.evaluate.run.feature_cache = folder / "features";
+  for (const StudyInfo& info : studies()) {
+    write_study_report(folder / info.name, run_study(info.name, dataset, options), dataset);
+  }
+}
+
 }  // namespace
 }  // namespace ria
 
@@ -160,6 +175,8 @@ int main(int argc, char** argv) {
         "resnet50-ria:mapping=log_euclidean,center=true --report out/";
     ria::write_report(folder / "report", dataset, ria::made_up_methods(dataset), options);
     ria::write_study_report(folder / "study", ria::made_up_study(dataset), dataset);
+    const ria::CacheIn no_weights(folder / "cache");
+    ria::write_measured_studies(folder, dataset);
   } catch (const std::exception& error) {
     fmt::print(stderr, "report_pages: {}\n", error.what());
     return 1;

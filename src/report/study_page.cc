@@ -148,10 +148,10 @@ void write_study_report(const fs::path& folder,
   const bool titled = !options.title.empty() && options.title != ReportOptions{}.title;
   AtomicFile out(folder / "index.html");
   out.write(page_start(titled ? options.title : result.title));
-  out.write(fmt::format("<p class=\"lead\">Study <b>{}</b> on {}.{}</p>\n",
-                        escape_markup(result.study),
-                        escape_markup(result.dataset),
-                        view ? " " + lead_sentence(*view) : ""));
+  out.write(fmt::format(
+      "<p class=\"lead\">Study <b>{}</b>{}</p>\n",
+      escape_markup(result.study),
+      view ? ". " + lead_sentence(*view) : fmt::format(" on {}.", escape_markup(result.dataset))));
   out.write(tables_html(result.tables, false));
   SeriesStyles own_styles;
   SeriesStyles& styles = view ? view->styles : own_styles;

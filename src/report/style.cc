@@ -17,7 +17,7 @@ std::string_view page_style() {
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body { margin: 0 auto; padding: 1.25rem 1rem 3rem; max-width: 76rem; background: var(--page);
-  color: var(--text); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
+  overflow-wrap: break-word; color: var(--text); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
 h1 { margin: 0 0 .5rem; font-size: 1.6rem; line-height: 1.2; overflow-wrap: anywhere; }
 h2 { margin: 2.25rem 0 .75rem; font-size: 1.2rem; }
 h3 { margin: 1.25rem 0 .4rem; font-size: 1rem; }
