@@ -193,6 +193,23 @@ TEST_F(Pipeline, FeaturesFromTheCacheGiveTheSameDescriptors) {
   EXPECT_EQ(ria.describe(pictures_, cached).descriptors, first);
 }
 
+TEST_F(Pipeline, FittingTakesFeaturesFromTheCacheToo) {
+  for (const char* method : {"rootsift-ria:d=16,projection=pca", "rootsift-vlad:clusters=4"}) {
+    SCOPED_TRACE(method);
+    RunOptions cached;
+    cached.feature_cache = folder_ / "features";
+    fs::remove_all(cached.feature_cache);
+    Recognizer first(method);
+    first.fit(pictures_, cached);
+    ASSERT_TRUE(fs::exists(cached.feature_cache)) << "nothing was kept";
+    const auto written = fs::last_write_time(cached.feature_cache);
+    Recognizer second(method);
+    second.fit(pictures_, cached);
+    EXPECT_EQ(fs::last_write_time(cached.feature_cache), written);
+    EXPECT_EQ(second.fitted(), first.fitted());
+  }
+}
+
 TEST_F(Pipeline, ARunWithoutAWritableCacheStillEnds) {
   write_text(folder_ / "file", "");
   const CacheIn unusable(folder_ / "file");

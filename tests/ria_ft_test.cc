@@ -7,6 +7,7 @@
 
 #include "aggregate/heads.h"
 #include "ria_ft_random.h"
+#include "tensor_matrix.h"
 #include "weights/safetensors.h"
 #include "weights_fixture.h"
 
@@ -37,16 +38,6 @@ TensorFile file_of(TensorMap tensors, Metadata settings = metadata()) {
 
 Tensor tensor_of(const Matrix& m) {
   return make_tensor({m.rows(), m.cols()}, std::vector<float>(m.data(), m.data() + m.size()));
-}
-
-Matrix matrix_of(const Tensor& tensor) {
-  const std::vector<float> values = tensor.floats();
-  return Eigen::Map<const Matrix>(values.data(), tensor.shape.at(0), tensor.shape.at(1));
-}
-
-Vector vector_of(const Tensor& tensor) {
-  const std::vector<float> values = tensor.floats();
-  return Eigen::Map<const Vector>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
 /// What read_ria_ft() says of a file, which must be one line with the file's name.

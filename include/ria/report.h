@@ -22,6 +22,10 @@ struct ReportOptions {
 /// The comparison as a text table: one line a method.
 std::string comparison_table(const std::vector<Evaluation>& evaluations);
 
+/// Throws std::runtime_error that says why a report could not be written there: to be known before
+/// long work. Makes nothing.
+void check_report(const std::filesystem::path& folder_or_html);
+
 /// Recalls with intervals, tests, curves, map, query/answer rows framed green or red, cost and
 /// options of each method: one HTML page without outside references.
 ///

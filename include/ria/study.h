@@ -81,6 +81,8 @@ struct StudyOptions {
   MethodOptions method;          ///< for all methods of the study
   EvaluateOptions evaluate;      ///< run.feature_cache is worth setting
 
+  /// Throws std::invalid_argument naming the field; std::runtime_error for other pictures that are
+  /// not there.
   void validate() const;
 };
 

@@ -25,6 +25,8 @@ struct VocabularyOptions {
   int max_iterations = 100;  ///< of k-means
   double tolerance = 1e-4;   ///< k-means ends when the squared moves of all centres add up to this
   RunOptions run;
+  std::string
+      feature_key;  ///< Recognizer::feature_key(), to use run.feature_cache; empty: it is not
   /// Told after every iteration of k-means: how many there were, and the squared moves of the last.
   std::function<void(int iterations, double moved)> on_iteration;
 

@@ -47,6 +47,7 @@ struct Eval {
     const MethodOptions method_options = method.options();
     if (!json.empty() && json != "-") check_writable(json);
     const Dataset data = source.load();
+    if (!report.empty()) check_report(report);
     print_remarks(data);
     EvaluateOptions options;
     options.recall_values = recall_values;

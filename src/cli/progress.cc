@@ -58,6 +58,7 @@ class Line {
                       rate_words_(rate),
                       tail(done, total, rate, elapsed)),
           end || !terminal_);
+    if (end) first_done_ = -1;  // what comes next has a clock of its own
   }
 
  private:

@@ -19,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void print_list(bool as_json) {
-  if (!as_json) {
-    for (const StudyInfo& study : studies()) {
-      fmt::print(
-          "{:<14} {:<30} {}\n{:45} {}\n", study.name, study.paper, study.title, "", study.what);
-    }
-    return;
+void print_list() {
+  for (const StudyInfo& study : studies()) {
+    fmt::print(
+        "{:<14} {:<30} {}\n{:45} {}\n", study.name, study.paper, study.title, "", study.what);
   }
+}
+
+std::string list_json() {
   nlohmann::json list = nlohmann::json::array();
   for (const StudyInfo& study : studies()) {
     list.push_back({{"name", study.name},
@@ -34,12 +34,11 @@ void print_list(bool as_json) {
                     {"paper", study.paper},
                     {"what", study.what}});
   }
-  fmt::print("{}\n", list.dump(2));
+  return list.dump(2) + "\n";
 }
 
 struct Study {
   std::string name, report, json, feature_cache = "default";
-  bool list_json = false;
   DatasetSource source;
   StudyOptions options;
   std::string weights, precision = to_string(Precision::kFp32);
@@ -51,7 +50,7 @@ struct Study {
   }
 
   void run() {
-    if (name == "list") return print_list(list_json);
+    if (name == "list") return json.empty() ? print_list() : write_output(json, list_json());
     options.method.backbone.weights = weights;
     options.method.backbone.precision = parse_precision(precision);
     options.validate();
@@ -63,6 +62,7 @@ struct Study {
     print_remarks(dataset);
     options.evaluate.run = run_options("describing", num_threads);
     options.evaluate.run.feature_cache = cache();
+    if (!report.empty()) check_report(report);
     options.folder = report.empty() ? cache_folder() / "studies" : fs::path(report);
     StudyResult result = run_study(name, dataset, options);
     result.command = command_line();
@@ -104,7 +104,6 @@ void add_study(CLI::App& program) {
       ->type_name("FOLDER");
   command->add_option("--json", state->json, "write the results to this file; -: print them")
       ->type_name("FILE");
-  command->add_flag("--list_json", state->list_json, "list: as JSON")->group("");
   command->add_option("--weights", state->weights, "weight file instead of the cached one")
       ->type_name("FILE");
   flag("--precision", state->precision, "fp32, int8 or bf16");

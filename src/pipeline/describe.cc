@@ -70,8 +70,10 @@ class Loader {
 
 /// The run's name: what is described, with what.
 std::string fingerprint(const std::vector<const Recognizer*>& recognizers,
-                        const std::vector<fs::path>& pictures) {
-  std::string text = RIA_VERSION;
+                        const std::vector<fs::path>& pictures,
+                        const RunOptions& options) {
+  std::string text = fmt::format(
+      "{}{}", RIA_VERSION, options.feature_cache.empty() ? "" : " with features of half precision");
   for (const Recognizer* recognizer : recognizers) {
     const IndexHeader header = recognizer->header();
     text += fmt::format("\n{} {} {}", header.method, header.options, header.weights_sha256);
@@ -136,7 +138,7 @@ class Run {
   std::vector<Descriptions> describe() {
     const Clock::time_point start = Clock::now();
     if (options_.resume) {
-      journal_.emplace(fingerprint(recognizers_, pictures_));
+      journal_.emplace(fingerprint(recognizers_, pictures_, options_));
       journal_->take(total(), [this](const Journal::Record& record) { restore(record); });
     }
     run_all();
@@ -232,24 +234,17 @@ class Run {
   /// From the cache, or from the network and into the cache.
   PatchFeatures features_of(const Recognizer& recognizer, Loader& loader, StageSeconds& spent) {
     Lap lap;
-    std::optional<FeatureCache> cache;
-    std::string key;
-    if (const std::string network = recognizer.feature_key();
-        !options_.feature_cache.empty() && !network.empty()) {
-      cache.emplace(options_.feature_cache, network);
-      key = cache->key(loader.file());
-      if (auto found = cache->find(key)) {
-        loader.set_image_size(found->image_size);
-        spent.decode = lap.seconds();
-        return std::move(found->features);
-      }
-    }
-    const Pixels pixels = preprocess(loader.image(), recognizer.preprocessing());
-    spent.decode = loader.seconds() + lap.seconds();
-    CachedFeatures made{recognizer.backbone().extract(pixels), loader.image_size()};
-    spent.backbone = lap.seconds();
-    if (cache) cache->put(key, made);
-    return std::move(made.features);
+    CachedFeatures found =
+        cached_features(options_.feature_cache, recognizer.feature_key(), loader.file(), [&] {
+          const Pixels pixels = preprocess(loader.image(), recognizer.preprocessing());
+          spent.decode = loader.seconds() + lap.seconds();
+          CachedFeatures made{recognizer.backbone().extract(pixels), loader.image_size()};
+          spent.backbone = lap.seconds();
+          return made;
+        });
+    if (spent.backbone == 0) spent.decode = lap.seconds();  // what reading the cache took
+    loader.set_image_size(found.image_size);
+    return std::move(found.features);
   }
 
   void put(int picture, const std::array<int, 2>& image_size, std::vector<Described>& all) {

@@ -99,4 +99,17 @@ void FeatureCache::put(const std::string& key, CachedFeatures& made) const {
   }
 }
 
+CachedFeatures cached_features(const fs::path& folder,
+                               const std::string& network,
+                               const fs::path& picture,
+                               const std::function<CachedFeatures()>& make) {
+  if (folder.empty() || network.empty()) return make();
+  const FeatureCache cache(folder, network);
+  const std::string key = cache.key(picture);
+  if (auto found = cache.find(key)) return std::move(*found);
+  CachedFeatures made = make();
+  cache.put(key, made);
+  return made;
+}
+
 }  // namespace ria

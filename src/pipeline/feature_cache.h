@@ -4,6 +4,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -36,5 +37,12 @@ class FeatureCache {
   std::filesystem::path folder_;
   std::string network_;
 };
+
+/// A picture's features from the cache in `folder`, or as `make` makes them and then kept there.
+/// Without a folder or the network's name they are always made, and not rounded.
+CachedFeatures cached_features(const std::filesystem::path& folder,
+                               const std::string& network,
+                               const std::filesystem::path& picture,
+                               const std::function<CachedFeatures()>& make);
 
 }  // namespace ria

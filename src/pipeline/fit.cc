@@ -7,6 +7,7 @@
 
 #include "aggregate/features.h"
 #include "aggregate/netvlad.h"
+#include "pipeline/feature_cache.h"
 #include "pipeline/parts.h"
 #include "ria/recognizer.h"
 #include "ria/vocabulary.h"
@@ -45,8 +46,12 @@ void visit_features(const Recognizer& recognizer,
   for (const fs::path& picture : pictures) {
     if (run.stop.stop_requested()) throw Interrupted(done, static_cast<int>(pictures.size()));
     try {
-      visit(recognizer.backbone().extract(
-          preprocess(load_image(picture), recognizer.preprocessing())));
+      visit(cached_features(run.feature_cache, recognizer.feature_key(), picture, [&] {
+              const Image image = load_image(picture);
+              return CachedFeatures{
+                  recognizer.backbone().extract(preprocess(image, recognizer.preprocessing())),
+                  {image.height, image.width}};
+            }).features);
     } catch (const std::runtime_error& error) {
       if (reason.empty()) reason = error.what();
       continue;
@@ -117,6 +122,7 @@ void Recognizer::fit_vocabulary(const std::vector<fs::path>& pictures, const Run
     options.clusters = options_.vlad.clusters;
     options.seed = options_.ria.seed;
     options.run = run;
+    options.feature_key = feature_key();
     fitted_[kCentres] =
         build_vocabulary(
             *backbone_, preprocessing_, options_.vlad.normalize_patches, pictures, options)

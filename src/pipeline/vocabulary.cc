@@ -13,6 +13,7 @@
 
 #include "aggregate/features.h"
 #include "aggregate/kmeans.h"
+#include "pipeline/feature_cache.h"
 #include "pipeline/journal.h"
 #include "pipeline/over_pictures.h"
 #include "pipeline/patch_sample.h"
@@ -105,7 +106,8 @@ class VocabularyRun {
 
   /// Whatever decides which patches are drawn. Threads, and what k-means is told, do not.
   std::string fingerprint() const {
-    return run_fingerprint(fmt::format("{} vocabulary {} {} {} {} {} {} {} {}",
+    const bool rounded = !options_.run.feature_cache.empty() && !options_.feature_key.empty();
+    return run_fingerprint(fmt::format("{} vocabulary {} {} {} {} {} {} {} {} {}",
                                        RIA_VERSION,
                                        backbone_.name(),
                                        backbone_.weights_sha256(),
@@ -114,6 +116,7 @@ class VocabularyRun {
                                        normalize_patches_,
                                        options_.seed,
                                        capacity_,
+                                       rounded,
                                        features_fingerprint()),
                            pictures_);
   }
@@ -145,7 +148,7 @@ class VocabularyRun {
 
   void describe_one(int i) {
     try {
-      keep(i, backbone_.extract(preprocess(load_image(picture(i)), preprocessing_)));
+      keep(i, features_of(picture(i)));
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
@@ -156,6 +159,19 @@ class VocabularyRun {
     const std::lock_guard lock(mutex_);
     ++done_;
     if (options_.run.progress) options_.run.progress(done_, total());
+  }
+
+  PatchFeatures features_of(const fs::path& picture) const {
+    return cached_features(options_.run.feature_cache,
+                           options_.feature_key,
+                           picture,
+                           [&] {
+                             const Image image = load_image(picture);
+                             return CachedFeatures{
+                                 backbone_.extract(preprocess(image, preprocessing_)),
+                                 {image.height, image.width}};
+                           })
+        .features;
   }
 
   /// A record holds the number of the picture's patches, then the rows that are drawn.

@@ -9,6 +9,7 @@
 #include "report/markup.h"
 #include "report/style.h"
 #include "report/svg.h"
+#include "ria/report.h"
 #include "util/files.h"
 
 namespace ria {
@@ -63,6 +64,20 @@ void prepare_report_folder(const fs::path& folder) {
   }
   // Told before the pictures are read.
   check_writable(folder / "index.html");
+}
+
+void check_report(const fs::path& folder_or_html) {
+  const bool page = folder_or_html.extension() == ".html";
+  if (page || fs::is_directory(folder_or_html)) {
+    return check_writable(page ? folder_or_html : folder_or_html / "index.html");
+  }
+  fs::path above = fs::absolute(folder_or_html).lexically_normal();
+  std::error_code ignored;
+  while (!fs::exists(above, ignored) && above.has_relative_path()) above = above.parent_path();
+  if (fs::is_directory(above, ignored)) return check_writable(above / "index.html");
+  throw std::runtime_error(fmt::format("{}: the folder of a report cannot be made: {} is a file",
+                                       folder_or_html.string(),
+                                       above.string()));
 }
 
 }  // namespace ria

@@ -32,8 +32,6 @@ std::string table_html(const PageTable& table);
 /// A percentage with a number behind it: "83.0".
 std::string percent_text(double value);
 
-/// The folder of a report: made if it is missing; throws std::runtime_error naming it if it cannot
-/// be made or written.
+/// Throws std::runtime_error that names a folder which cannot be made or written.
 void prepare_report_folder(const std::filesystem::path& folder);
-
 }  // namespace ria

@@ -68,6 +68,7 @@ void StudyOptions::validate() const {
   if (pictures < 1) {
     throw std::invalid_argument(fmt::format("pictures is {}, at least 1 was expected", pictures));
   }
+  if (!other_pictures.empty()) list_pictures(other_pictures);  // throws unless there are some
   method_name("", backbone, "ria", 0);
   method.validate();
 }

@@ -11,19 +11,10 @@
 #include "nn/gemm.h"
 #include "ria/aggregator.h"
 #include "ria/vocabulary.h"
+#include "tensor_matrix.h"
 
 namespace ria {
 namespace {
-
-Matrix matrix_of(const Tensor& tensor) {
-  const std::vector<float> values = tensor.floats();
-  return Eigen::Map<const Matrix>(values.data(), tensor.shape.at(0), tensor.shape.at(1));
-}
-
-Vector vector_of(const Tensor& tensor) {
-  const std::vector<float> values = tensor.floats();
-  return Eigen::Map<const Vector>(values.data(), static_cast<long>(values.size()));
-}
 
 TEST(AnyLocRiaGolden, FacetsAndDescriptors) {
   RIA_NEEDS_GOLDEN("e2e_anyloc_ria");

@@ -5,6 +5,7 @@
 #include "golden/golden.h"
 #include "ria/ria.h"
 #include "temporary_folder.h"
+#include "tensor_matrix.h"
 #include "util/files.h"
 #include "weights/npy.h"
 
@@ -24,13 +25,6 @@ class WorkingFolder {
  private:
   fs::path previous_;
 };
-
-Matrix rows(const fs::path& file) {
-  const Tensor tensor = read_npy(file);
-  Matrix matrix(tensor.shape.at(0), tensor.shape.at(1));
-  tensor.copy_floats({matrix.data(), static_cast<std::size_t>(matrix.size())});
-  return matrix;
-}
 
 std::vector<std::string> strings(const std::vector<fs::path>& paths) {
   std::vector<std::string> all;
@@ -65,8 +59,8 @@ class EvaluationGolden : public testing::Test {
     evaluation_.queries = config["queries"];
     evaluation_.database = config["database"];
     evaluation_.dim = config["dim"];
-    evaluation_.database_descriptors = rows("database_descriptors.npy");
-    evaluation_.query_descriptors = rows("queries_descriptors.npy");
+    evaluation_.database_descriptors = matrix_of(read_npy("database_descriptors.npy"));
+    evaluation_.query_descriptors = matrix_of(read_npy("queries_descriptors.npy"));
     Index index({evaluation_.method, "{}", "", "", evaluation_.dim});
     index.add(evaluation_.database_descriptors, strings(dataset_.database));
     evaluation_.predictions = index.search(evaluation_.query_descriptors, 20);
@@ -87,7 +81,8 @@ TEST_F(EvaluationGolden, FoldersAndPositives) {
 }
 
 TEST_F(EvaluationGolden, Predictions) {
-  const Matrix places = rows("predictions_top20.npy"), distances = rows("distances_top20.npy");
+  const Matrix places = matrix_of(read_npy("predictions_top20.npy")),
+               distances = matrix_of(read_npy("distances_top20.npy"));
   ASSERT_EQ(places.rows(), std::ssize(evaluation_.predictions));
   for (Eigen::Index q = 0; q < places.rows(); ++q) {
     const std::vector<Match>& found = evaluation_.predictions[q];
@@ -137,7 +132,7 @@ TEST_F(EvaluationGolden, SavedDescriptors) {
   save_descriptors(out_.path(), evaluation_);
   for (const std::string name : {"database_descriptors.npy", "queries_descriptors.npy"}) {
     EXPECT_EQ(read_npy(out_ / name).dtype, DType::F32);
-    EXPECT_EQ(rows(out_ / name), rows(name));
+    EXPECT_EQ(matrix_of(read_npy(out_ / name)), matrix_of(read_npy(name)));
   }
 }
 

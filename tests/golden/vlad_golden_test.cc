@@ -12,22 +12,13 @@
 #include "nn/gemm.h"
 #include "ria/aggregator.h"
 #include "ria/vocabulary.h"
+#include "tensor_matrix.h"
 #include "weights/tensor.h"
 
 namespace ria {
 namespace {
 
 namespace fs = std::filesystem;
-
-Matrix matrix_of(const Tensor& tensor) {
-  const std::vector<float> values = tensor.floats();
-  return Eigen::Map<const Matrix>(values.data(), tensor.shape.at(0), tensor.shape.at(1));
-}
-
-Vector vector_of(const Tensor& tensor) {
-  const std::vector<float> values = tensor.floats();
-  return Eigen::Map<const Vector>(values.data(), static_cast<long>(values.size()));
-}
 
 std::vector<double> nearest(const Matrix& rows, const Matrix& centres) {
   const Matrix scores = product(rows, cosine_directions(centres));

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// What a transformer holds and the steps of running it.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+#include "nn/transformer.h"
+
+namespace ria {
+
+struct TransformerAdapter {
+  PanelLinear in, out;
+};
+
+struct TransformerBlock {
+  PanelLinear qkv, proj, up, down;
+  std::optional<TransformerAdapter> adapter1, adapter2;
+  std::vector<float> skip;  // what scales proj's outputs past adapter1; without it proj has them
+
+  std::vector<const PanelLinear*> layers() const;
+};
+
+/// What transformers that differ in their last step share.
+struct TransformerBody {
+  PanelLinear embedding;
+  std::vector<TransformerBlock> blocks;
+};
+
+/// Everything a number of tokens needs, for one caller at a time.
+struct TransformerArena {
+  int tokens = 0, threads = 0, panels = 0;
+  AlignedBuffer<float> x, qkv, attended;
+  AlignedBuffer<std::uint8_t> keys;               // int8: [head][panel][channel / 4][lane][4]
+  AlignedBuffer<std::int16_t> values;             // int8: [head][panel][channel][lane]
+  AlignedBuffer<float> key_scales, value_scales;  // int8: [head][token]
+  struct Thread {
+    AlignedBuffer<float> normalized, hidden, attention, adapted;
+    LinearScratch linear;
+  };
+  std::vector<Thread> scratch;
+};
+
+struct Transformer::Impl {
+  /// That meet the weights together, read from memory once for them.
+  static constexpr int kMostPanels = 4;
+
+  TransformerShape shape;
+  Precision precision;
+  const PanelKernels* kernels = panel_kernels().front();
+  std::shared_ptr<TransformerBody> body = std::make_shared<TransformerBody>();
+  PanelLinear facet;
+  bool has_facet = false;
+  NormSource final_norm;
+
+  mutable std::mutex mutex;
+  mutable std::deque<std::unique_ptr<TransformerArena>> idle;
+
+  int head() const { return shape.dim / shape.heads; }
+  bool integers() const { return precision == Precision::kInt8; }
+  std::int64_t width(int channels) const {
+    return static_cast<std::int64_t>(channels) * kernels->lanes;
+  }
+  /// Room for a layer's outputs, which come in whole groups of rows.
+  std::int64_t output_width(const PanelLinear& layer) const {
+    return width((layer.outputs() + kernels->rows - 1) / kernels->rows * kernels->rows);
+  }
+
+  std::unique_ptr<TransformerArena> make_arena(int tokens, int threads) const;
+  std::unique_ptr<TransformerArena> take(int tokens, int threads) const;
+  void give_back(std::unique_ptr<TransformerArena> arena) const;
+
+  /// Some panels of a picture and the thread that works on them.
+  struct Work {
+    TransformerArena& arena;
+    TransformerArena::Thread& thread;
+    int first, count;
+    int last_tokens;
+    Panels at(AlignedBuffer<float>& buffer, std::int64_t stride) const {
+      return {buffer.data() + first * stride, stride};
+    }
+    void run(const PanelLinear& layer,
+             Panels x,
+             Panels y,
+             bool accumulate,
+             Activation activation = Activation::kNone) const {
+      layer.run(x, y, count, last_tokens, accumulate, activation, thread.linear);
+    }
+  };
+  template <typename Run>
+  void each_group(TransformerArena& arena, Run run) const;
+
+  void embed(Work work, const ReadPatches& patches) const;
+  void normalize(Work work) const;
+  void start_block(Work work, const TransformerBlock& block) const;
+  void quantize_heads(Work work) const;
+  void attend(TransformerArena& arena) const;
+  void add_attended(Work work, const TransformerBlock& block) const;
+  void finish_block(Work work, const TransformerBlock& block) const;
+  void write_out(Work work, const RowOf& row_of) const;
+};
+
+/// Splits the panels into groups of nearly equal size, the same number for every thread. The result
+/// does not depend on the split: every sum belongs to one token.
+template <typename Run>
+void Transformer::Impl::each_group(TransformerArena& arena, Run run) const {
+  const int share = arena.threads * kMostPanels;
+  const int groups = std::min(arena.panels, arena.threads * ((arena.panels + share - 1) / share));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(arena.threads)
+  for (int g = 0; g < groups; ++g) {
+    const int first = static_cast<int>(static_cast<std::int64_t>(arena.panels) * g / groups);
+    const int end = static_cast<int>(static_cast<std::int64_t>(arena.panels) * (g + 1) / groups);
+    const int last = std::min(kernels->lanes, arena.tokens - (end - 1) * kernels->lanes);
+    run(Work{arena, arena.scratch[omp_get_thread_num()], first, end - first, last});
+  }
+}
+
+}  // namespace ria
