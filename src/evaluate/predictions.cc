@@ -104,6 +104,14 @@ std::vector<std::size_t> chosen_queries(const Dataset& dataset,
 
 }  // namespace
 
+void check_labels(const Dataset& dataset) {
+  if (dataset.positives.size() == dataset.queries.size()) return;
+  throw std::invalid_argument(fmt::format("dataset {} has {} queries, positives for {}",
+                                          dataset.name,
+                                          dataset.queries.size(),
+                                          dataset.positives.size()));
+}
+
 void check_predictions(const Dataset& dataset, const Evaluation& evaluation) {
   if (evaluation.predictions.size() != dataset.queries.size()) {
     throw std::invalid_argument(fmt::format("{} has predictions for {} queries, dataset {} has {}",
@@ -141,12 +149,7 @@ int save_predictions(const fs::path& folder,
                      const SavePredictionsOptions& options) {
   options.validate();
   check_predictions(dataset, evaluation);
-  if (options.labels && dataset.positives.size() != dataset.queries.size()) {
-    throw std::invalid_argument(fmt::format("dataset {} has {} queries, positives for {}",
-                                            dataset.name,
-                                            dataset.queries.size(),
-                                            dataset.positives.size()));
-  }
+  if (options.labels) check_labels(dataset);
   const std::vector<std::size_t> chosen = chosen_queries(dataset, evaluation, options);
   const int total = static_cast<int>(chosen.size());
   AtomicFolder target(folder / "preds");

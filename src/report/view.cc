@@ -7,39 +7,16 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "evaluate/predictions.h"
+
 namespace ria {
 
 namespace {
 
 void check(const Dataset& dataset, const std::vector<Evaluation>& evaluations) {
   if (evaluations.empty()) throw std::invalid_argument("a report needs at least one evaluation");
-  if (dataset.positives.size() != dataset.queries.size()) {
-    throw std::invalid_argument(fmt::format("dataset {} has {} queries, positives for {}",
-                                            dataset.name,
-                                            dataset.queries.size(),
-                                            dataset.positives.size()));
-  }
-  const int places = static_cast<int>(dataset.database.size());
-  for (const Evaluation& one : evaluations) {
-    if (one.predictions.size() != dataset.queries.size()) {
-      throw std::invalid_argument(
-          fmt::format("{} has predictions for {} queries, dataset {} has {}",
-                      one.method,
-                      one.predictions.size(),
-                      dataset.name,
-                      dataset.queries.size()));
-    }
-    for (const auto& matches : one.predictions) {
-      for (const Match& match : matches) {
-        if (match.place >= 0 && match.place < places) continue;
-        throw std::invalid_argument(fmt::format("{} predicts place {}, dataset {} has {}",
-                                                one.method,
-                                                match.place,
-                                                dataset.name,
-                                                places));
-      }
-    }
-  }
+  check_labels(dataset);
+  for (const Evaluation& one : evaluations) check_predictions(dataset, one);
 }
 
 }  // namespace
