@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
 #include "ria/version.h"
 #include "util/files.h"
@@ -26,9 +25,8 @@ Tensor packed(const Matrix& values) {
   const bool fits = values.size() == 0 || values.cwiseAbs().maxCoeff() <= kLargestHalf;
   if (!fits) return make_tensor(shape, {floats.begin(), floats.end()});
   const std::vector<std::uint16_t> halves = to_halves(floats);
-  std::vector<std::uint8_t> bytes(halves.size() * sizeof(std::uint16_t));
-  std::memcpy(bytes.data(), halves.data(), bytes.size());
-  return make_tensor(DType::F16, shape, std::move(bytes));
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(halves.data());
+  return make_tensor(DType::F16, shape, {bytes, bytes + halves.size() * sizeof(std::uint16_t)});
 }
 
 Matrix unpacked(const Tensor& tensor) {
