@@ -146,14 +146,30 @@ TEST_F(StudyTest, AnInterruptedMeasurementGoesOn) {
     measured.push_back(i);
     return std::vector<float>{static_cast<float>(i)};
   };
-  EXPECT_THROW(measure_pictures(dataset_.queries, "test", run, measure), Interrupted);
+  EXPECT_THROW(measure_pictures(dataset_.queries, "test", 1, run, measure), Interrupted);
   EXPECT_EQ(measured.size(), 3u);
   run.stop = {};
   run.progress = {};
-  const PictureValues all = measure_pictures(dataset_.queries, "test", run, measure);
+  const PictureValues all = measure_pictures(dataset_.queries, "test", 1, run, measure);
   EXPECT_EQ(measured.size(), dataset_.queries.size()) << "a finished picture was measured again";
   ASSERT_EQ(all.values.size(), dataset_.queries.size());
   for (std::size_t i = 0; i < all.values.size(); ++i) EXPECT_EQ(all.values[i][0], i);
+}
+
+TEST_F(StudyTest, KeptValuesOfAnotherLengthAreMeasuredAgain) {
+  std::stop_source stop;
+  RunOptions run;
+  run.num_threads = 1;
+  run.stop = stop.get_token();
+  run.progress = [&](int, int) { stop.request_stop(); };
+  const auto one = [](int) { return std::vector<float>{1}; };
+  const auto two = [](int) { return std::vector<float>{1, 2}; };
+  EXPECT_THROW(measure_pictures(dataset_.queries, "test", 1, run, one), Interrupted);
+  run.stop = {};
+  run.progress = {};
+  for (const auto& values : measure_pictures(dataset_.queries, "test", 2, run, two).values) {
+    EXPECT_EQ(values.size(), 2u);
+  }
 }
 
 TEST_F(StudyTest, WrongInputIsRefusedByName) {

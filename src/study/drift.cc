@@ -36,8 +36,10 @@ class Drift {
   }
 
   StudyResult measure() {
+    std::size_t count = rows_.size() * changes_.size();
+    for (const auto& one : recognizers_) count += static_cast<std::size_t>(one->aggregator().dim());
     PictureValues measured = measure_pictures(
-        pictures_, what(), options_.evaluate.run, [this](int i) { return drift_of(i); });
+        pictures_, what(), count, options_.evaluate.run, [this](int i) { return drift_of(i); });
     measured_ = std::move(measured.values);
     StudyResult result;
     result.failures = std::move(measured.failures);

@@ -51,6 +51,7 @@ StudyResult study_ns_error(const Dataset& dataset, const StudyOptions& options) 
   PictureValues measured = measure_pictures(
       pictures,
       fmt::format("ns-error {} {} {}", RIA_VERSION, header.options, header.weights_sha256),
+      2 * kCount,
       options.evaluate.run,
       [&](int i) {
         const PatchFeatures features = recognizer.backbone().extract(

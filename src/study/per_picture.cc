@@ -15,6 +15,7 @@ namespace ria {
 
 PictureValues measure_pictures(const std::vector<std::filesystem::path>& pictures,
                                const std::string& what,
+                               std::size_t count,
                                const RunOptions& run,
                                const std::function<std::vector<float>(int)>& measure) {
   const int total = static_cast<int>(pictures.size());
@@ -23,7 +24,7 @@ PictureValues measure_pictures(const std::vector<std::filesystem::path>& picture
   if (run.resume) {
     journal.emplace(run_fingerprint(what, pictures));
     journal->take(total, [&](Journal::Record&& record) {
-      values[record.picture] = std::move(record.values);
+      if (record.values.size() == count) values[record.picture] = std::move(record.values);
     });
   }
   PictureValues result;
@@ -39,7 +40,9 @@ PictureValues measure_pictures(const std::vector<std::filesystem::path>& picture
             values[i] = measure(i);
             if (journal) journal->append({i, {}, values[i]});
           }
-        } catch (const std::runtime_error& error) {
+        } catch (const std::bad_alloc&) {
+          throw;
+        } catch (const std::exception& error) {
           reason = error.what();
         }
         const std::lock_guard lock(mutex);

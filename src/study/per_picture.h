@@ -15,11 +15,12 @@ struct PictureValues {
   std::vector<Failure> failures;
 };
 
-/// Measures every picture, on all cores. What is finished is kept until all are, so that a killed
-/// run goes on from there; `what` names the measurement with all that decides it. A picture that
-/// cannot be read is a failure; std::runtime_error if all are. Throws Interrupted.
+/// Measures `count` values of every picture, on all cores. What is finished is kept until all are,
+/// so that a killed run goes on from there; `what` names the measurement with all that decides it.
+/// A picture that cannot be read is a failure; std::runtime_error if all are. Throws Interrupted.
 PictureValues measure_pictures(const std::vector<std::filesystem::path>& pictures,
                                const std::string& what,
+                               std::size_t count,
                                const RunOptions& run,
                                const std::function<std::vector<float>(int picture)>& measure);
 
