@@ -12,9 +12,9 @@
 
 #include "method/random_weights.h"
 #include "ria/method.h"
+#include "tensor/safetensors.h"
 #include "timing.h"
 #include "util/files.h"
-#include "weights/safetensors.h"
 
 namespace ria::bench {
 
@@ -96,12 +96,12 @@ Pixels read_pixels(const NetworkRun& run) {
 
 void write_features(const std::string& file, const PatchFeatures& features) {
   std::ofstream out(file, std::ios::binary);
-  const auto write = [&](const float* values, Eigen::Index count) {
-    out.write(reinterpret_cast<const char*>(values),
-              count * static_cast<std::streamsize>(sizeof(float)));
+  const auto write = [&](std::span<const float> values) {
+    out.write(reinterpret_cast<const char*>(values.data()),
+              static_cast<std::streamsize>(values.size_bytes()));
   };
-  write(features.class_token.data(), features.class_token.size());
-  write(features.patches.data(), features.patches.size());
+  write(features.class_token);
+  write(features.patches.values());
   if (!out) throw std::runtime_error("cannot write " + file);
 }
 

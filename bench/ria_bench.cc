@@ -18,8 +18,10 @@
 #include "networks.h"
 #include "ria/ria.h"
 #include "timing.h"
+#include "train_step.h"
 #include "util/files.h"
 #include "util/parallel.h"
+#include "winograd.h"
 
 namespace {
 
@@ -30,13 +32,14 @@ namespace fs = std::filesystem;
 Matrix random_matrix(int rows, int columns, unsigned seed) {
   std::mt19937 engine(seed);
   std::normal_distribution<float> normal;
-  return Matrix::NullaryExpr(rows, columns, [&] { return normal(engine); });
+  Matrix out(rows, columns);
+  for (float& value : out.values()) value = normal(engine);
+  return out;
 }
 
 /// The bare product, on all cores, as BLAS does it.
 void sgemm(const Matrix& a, const Matrix& b, Matrix& c) {
-  const int m = static_cast<int>(a.rows()), n = static_cast<int>(b.cols()),
-            k = static_cast<int>(a.cols());
+  const int m = a.rows(), n = b.cols(), k = a.cols();
   cblas_sgemm(CblasRowMajor,
               CblasNoTrans,
               CblasNoTrans,
@@ -64,13 +67,15 @@ class Bench {
     const Matrix a = random_matrix(n, n, 1), b = random_matrix(n, n, 2);
     Matrix c(n, n);
     const auto backbone = make_backbone("resnet50");
+    const auto quick = make_network("resnet50", "", Precision::kInt8);
     const Pixels pixels{height, width, std::vector<float>(3u * height * width, 1.0f)};
     const int cores = num_cores();
     const auto best =
         best_of(rounds_,
                 {[&] { sgemm(a, b, c); },
                  [&] { backbone->extract(pixels); },
-                 [&] { parallel_for(2 * cores, cores, [&](int) { backbone->extract(pixels); }); }});
+                 [&] { parallel_for(2 * cores, cores, [&](int) { backbone->extract(pixels); }); },
+                 [&] { quick->extract(pixels); }});
     const double sgemm = 2.0 * n * n * n / best[0] / 1e9;
     const double flops = backbone->flops(height, width);
     put("cores", cores);
@@ -79,6 +84,7 @@ class Bench {
     put("resnet50_share_of_sgemm", flops / best[1] / 1e9 / sgemm);
     put("resnet50_picture_per_core_gflops", 2 * cores * flops / best[2] / 1e9);
     put("resnet50_picture_per_core_share_of_sgemm", 2 * cores * flops / best[2] / 1e9 / sgemm);
+    put("resnet50_int8_over_fp32", best[1] / best[3]);
   }
 
   /// Transformers of published shapes with random weights against the machine's matrix product, in
@@ -150,6 +156,16 @@ class Bench {
     check_methods({}, options);
   }
 
+  /// What the rule for Winograd's algorithm rests on.
+  void winograd() {
+    winograd_table(rounds_, [this](const std::string& key, double value) { put(key, value); });
+  }
+
+  /// One step of training, which bench/peers/train_step.py compares with PyTorch's.
+  void train() {
+    train_step(rounds_, [this](const std::string& key, double value) { put(key, value); });
+  }
+
   /// From JPEG files to descriptors.
   void end_to_end() {
     const fs::path folder = fs::temp_directory_path() / fmt::format("ria_bench_{}", ::getpid());
@@ -196,7 +212,8 @@ int main(int argc, char** argv) {
   program.add_option(
       "--only",
       only,
-      "one part: network, transformers, head, matrix_root, aggregators or end_to_end");
+      "one part: network, transformers, head, matrix_root, aggregators, end_to_end, or winograd or "
+      "train, which are left out otherwise");
   NetworkRun run;
   add_network_flags(program, run);
   CLI11_PARSE(program, argc, argv);
@@ -210,9 +227,11 @@ int main(int argc, char** argv) {
         {"head", &Bench::head},
         {"matrix_root", &Bench::matrix_root},
         {"aggregators", &Bench::aggregators},
-        {"end_to_end", &Bench::end_to_end}};
+        {"end_to_end", &Bench::end_to_end},
+        {"winograd", &Bench::winograd},
+        {"train", &Bench::train}};
     for (const auto& [name, part] : parts) {
-      if (only.empty() || only == name) (bench.*part)();
+      if (only.empty() ? name != "winograd" && name != "train" : only == name) (bench.*part)();
     }
     if (!json.empty()) write_text(json, bench.results().dump(2) + "\n");
   } catch (const std::exception& error) {

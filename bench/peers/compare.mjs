@@ -16,7 +16,7 @@ const { values: given } = parseArgs({
     folder: { type: 'string' },     // holds onnxruntime-node and libtorch_peer; weights and inputs are put there
     ria: { type: 'string' },        // the program ria_bench
     resnet50: { type: 'string' },   // weights; without them that network is left out
-    networks: { type: 'string', default: 'vits14_224,vits14_518,vitb14_224,vitb14_518,resnet50_224,resnet50' },
+    networks: { type: 'string', default: 'vits14_224,vits14_518,vitb14_224,vitb14_322,vitb14_518,resnet50_224,resnet50' },
     rounds: { type: 'string', default: '5' },
     turns: { type: 'string', default: '2' },
     all_forms: { type: 'boolean', default: false },  // try every way to write a network for ONNX Runtime
@@ -30,6 +30,7 @@ const floatForms = ['', 'attention=multihead,gelu=op,fold=1'];
 const moreForms = ['fold=1', 'gelu=op', 'attention=multihead', 'attention=packed', 'attention=packed,gelu=op,fold=1',
   'attention=opset23,gelu=op,fold=1'];
 const int8Forms = ['gelu=op,fold=1,bits=8', 'attention=multihead,gelu=op,fold=1,bits=8'];
+const convolutionInt8Forms = ['bits=8'];
 
 /** A file of the folder, made first if it is not there. */
 function file(name, make) {
@@ -107,10 +108,8 @@ function programsFor(name, knowsNetworks) {
   const forms = transformer ? [...floatForms, ...(given.all_forms ? moreForms : [])] : [''];
   for (const form of forms) programs[`onnxruntime fp32 ${form || 'as exported'}`] = onnx(form);
   programs.libtorch = [path.join(given.folder, 'build', 'libtorch_peer'), ...common, ...positions];
-  if (transformer) {
-    if (knowsNetworks) programs['ria int8'] = ria('int8');
-    for (const form of int8Forms) programs[`onnxruntime int8 ${form}`] = onnx(form);
-  }
+  if (knowsNetworks) programs['ria int8'] = ria('int8');
+  for (const form of transformer ? int8Forms : convolutionInt8Forms) programs[`onnxruntime int8 ${form}`] = onnx(form);
   return programs;
 }
 
@@ -151,7 +150,8 @@ for (const name of given.networks.split(',')) {
     const figures = summary(results, precision);
     row(label, figures);
     for (const peer of ['onnxruntime', 'libtorch']) {
-      if (figures.ria && figures[peer]) report[`${label}_over_${peer}`] = figures[peer] / figures.ria;
+      const same = precision === 'int8' ? `${peer}_int8` : peer;
+      if (figures.ria && figures[peer]) report[`${label}_over_${same}`] = figures[peer] / figures.ria;
     }
     const float = fastest(results, 'onnxruntime fp32')?.ms;
     if (precision === 'int8' && figures.ria && float) report[`${label}_over_onnxruntime_fp32`] = float / figures.ria;

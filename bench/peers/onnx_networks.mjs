@@ -5,6 +5,7 @@
 //   gelu       erf (five nodes, as exported) | op (one node)
 //   fold       1: LayerScale multiplied into the weights before it
 //   bits       8: linear layers with int8 weights and activations quantized as they come
+// Convolutional networks are in onnx_resnet.mjs.
 import { Graph } from './onnx_writer.mjs';
 
 const microsoft = { domain: 'com.microsoft' };
@@ -129,43 +130,4 @@ class Transformer {
 /** A vision transformer with DINOv2's names: all tokens after the last block and the final norm. */
 export function transformerModel(tensors, height, width, options) {
   return new Transformer(tensors, options).model(height, width);
-}
-
-/** ResNet50 with torchvision's names up to a stage (4: layer3), batch norms as nodes: ONNX Runtime folds them. */
-export function resnetModel({ tensors, metadata }, height, width, stage) {
-  const graph = new Graph();
-  const epsilon = Number(metadata.bn_eps ?? 1e-5);
-  const convolution = (x, name, norm, stride) => {
-    const { shape, data } = tensors[`${name}.weight`];
-    const size = shape[2];
-    const pad = (size - 1) / 2;
-    const attributes = { kernel_shape: [size, size], strides: [stride, stride], pads: [pad, pad, pad, pad] };
-    x = graph.node('Conv', [x, graph.constant(data, shape, `${name}.weight`)], attributes);
-    const parts = ['weight', 'bias', 'running_mean', 'running_var'].map(part => {
-      const tensor = tensors[`${norm}.${part}`];
-      return graph.constant(tensor.data, tensor.shape, `${norm}.${part}`);
-    });
-    return graph.node('BatchNormalization', [x, ...parts], { epsilon });
-  };
-  const relu = x => graph.node('Relu', [x]);
-  const block = (x, name, stride) => {
-    const strides = metadata.stride === 'first' ? [stride, 1] : [1, stride];
-    let y = relu(convolution(x, `${name}.conv1`, `${name}.bn1`, strides[0]));
-    y = relu(convolution(y, `${name}.conv2`, `${name}.bn2`, strides[1]));
-    y = convolution(y, `${name}.conv3`, `${name}.bn3`, 1);
-    if (`${name}.downsample.0.weight` in tensors) {
-      x = convolution(x, `${name}.downsample.0`, `${name}.downsample.1`, stride);
-    }
-    return relu(graph.node('Add', [y, x]));
-  };
-  let x = relu(convolution(graph.input('input', [1, 3, height, width]), 'conv1', 'bn1', 2));
-  x = graph.node('MaxPool', [x], { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1] });
-  for (let l = 1; l < stage; ++l) {
-    for (let b = 0; `layer${l}.${b}.conv1.weight` in tensors; ++b) {
-      x = block(x, `layer${l}.${b}`, b === 0 && l > 1 ? 2 : 1);
-    }
-  }
-  const down = size => Math.ceil(size / 2 ** stage);
-  graph.output(graph.node('Identity', [x], {}, { name: 'output' }), [1, 64 * 2 ** stage, down(height), down(width)]);
-  return graph.model(17);
 }

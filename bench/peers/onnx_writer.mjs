@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes ONNX models: just enough of the protobuf wire format and of onnx.proto for float networks.
+// Writes ONNX models: just enough of the protobuf wire format and of onnx.proto for the networks here.
 import { bytesOf } from './tensors.mjs';
 
 function varint(value) {
@@ -32,7 +32,7 @@ function attribute(name, value) {
 }
 
 // TensorProto.DataType of the typed arrays in use.
-const typeCodes = new Map([[Float32Array, 1], [Uint8Array, 2], [Int8Array, 3], [BigInt64Array, 7]]);
+const typeCodes = new Map([[Float32Array, 1], [Uint8Array, 2], [Int8Array, 3], [Int32Array, 6], [BigInt64Array, 7]]);
 
 /** Collects nodes and constants. Integer attributes are bigints, as numbers mean floats. */
 export class Graph {
@@ -86,8 +86,8 @@ export class Graph {
   }
 }
 
-// ValueInfoProto of a float tensor.
+// ValueInfoProto of a float tensor; a shape that is not given is found by ONNX Runtime.
 function value(name, shape) {
-  const dimensions = shape.map(size => message(1, [integer(1, size)]));
-  return [text(1, name), message(2, [message(1, [integer(1, 1), message(2, dimensions)])])];
+  const dimensions = shape?.map(size => message(1, [integer(1, size)]));
+  return [text(1, name), message(2, [message(1, [integer(1, 1), ...(shape ? [message(2, dimensions)] : [])])])];
 }

@@ -6,7 +6,8 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { resnetModel, transformerModel } from './onnx_networks.mjs';
+import { transformerModel } from './onnx_networks.mjs';
+import { resnetModel } from './onnx_resnet.mjs';
 import { readFloats, readSafetensors, writeFloats } from './tensors.mjs';
 
 const { values: given } = parseArgs({
@@ -41,15 +42,28 @@ function nested(options) {
   return root;
 }
 
-function makeModel(height, width) {
+/** The range of every tensor of a ResNet on the input itself: scales that suit it best. */
+async function measuredRanges(weights, feeds) {
+  const { bytes, labels } = resnetModel(weights, height, width, Number(given.stage), { labelled: true });
+  const session = await InferenceSession.create(bytes);
+  const tensors = { ...feeds, ...await session.run(feeds) };
+  const range = ({ data }) => data.reduce(([low, high], x) => [Math.min(low, x), Math.max(high, x)], [0, 0]);
+  return Object.fromEntries(Object.entries(labels).map(([label, name]) => [label, range(tensors[name])]));
+}
+
+async function makeModel(feeds) {
   const weights = readSafetensors(given.weights);
-  if (given.network.startsWith('resnet')) return resnetModel(weights, height, width, Number(given.stage));
+  const variant = pairs(given.variant);
+  if (given.network.startsWith('resnet')) {
+    const ranges = variant.bits === '8' ? await measuredRanges(weights, feeds) : undefined;
+    return resnetModel(weights, height, width, Number(given.stage), { ranges }).bytes;
+  }
   if (given.pos_embed) {
     const data = readFloats(given.pos_embed);
     const columns = weights.tensors.cls_token.shape[2];
     weights.tensors.pos_embed = { shape: [1, data.length / columns, columns], data };
   }
-  return transformerModel(weights.tensors, height, width, pairs(given.variant));
+  return transformerModel(weights.tensors, height, width, variant);
 }
 
 /** One row of channels for each place, as tokens are anyway: [1, channels, h, w] is transposed. */
@@ -66,7 +80,8 @@ const [height, width] = [Number(given.height), Number(given.width)];
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ria_peers_'));
 try {
   const file = path.join(folder, 'model.onnx');
-  fs.writeFileSync(file, makeModel(height, width));
+  const input = new Tensor('float32', readFloats(given.input), [1, 3, height, width]);
+  fs.writeFileSync(file, await makeModel({ input }));
   const session = await InferenceSession.create(file, {
     executionProviders: ['cpu'],
     intraOpNumThreads: Number(given.threads),
@@ -77,7 +92,6 @@ try {
     ...(given.profile && { enableProfiling: true, profileFilePrefix: given.profile }),
     ...(given.optimized && { optimizedModelFilePath: given.optimized }),
   });
-  const input = new Tensor('float32', readFloats(given.input), [1, 3, height, width]);
   let { output } = await session.run({ input });  // warm-up
   const times = [];
   for (let round = 0; round < Number(given.rounds); ++round) {

@@ -4,9 +4,11 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/features.h"
 #include "ria/manifold.h"
 
@@ -22,7 +24,7 @@ enum class Mapping {
 };
 
 /// Riemannian Invariant Aggregation. Flags and JSON keys carry the fields' names.
-struct RiaOptions {
+struct RIA_API RiaOptions {
   int d = 64;                         ///< projected dimension; descriptor has d(d+1)/2 values
   std::string projection = "random";  ///< random | none | pca | pca:FOLDER | FILE.npy (D x d)
   std::uint32_t seed = 42;            ///< of the random orthogonal projection
@@ -45,7 +47,7 @@ enum class GemSign {
 };
 
 /// Generalised mean pooling.
-struct GemOptions {
+struct RIA_API GemOptions {
   double p = 3;  ///< 1: mean; large: maximum
   /// Unset: clamp; in a method of a transformer, whose features have signs, preserve.
   std::optional<GemSign> sign;
@@ -57,7 +59,7 @@ struct GemOptions {
 
 /// Vector of locally aggregated descriptors (VLAD) over a vocabulary, as AnyLoc computes it: the
 /// residuals of the patches to their centres. The descriptor has clusters x dim values.
-struct VladOptions {
+struct RIA_API VladOptions {
   int clusters = 0;        ///< centres of a vocabulary that is fitted; 0: the method's own, else 32
   std::string vocabulary;  ///< file, name of a cached weight, or database: fitted on it; empty: the
                            ///< method's own, else database
@@ -71,66 +73,73 @@ struct VladOptions {
 };
 
 /// PatchFeatures -> Descriptor. Implementations hold no mutable state: one serves all threads.
-class Aggregator {
+class RIA_API Aggregator {
  public:
-  virtual ~Aggregator() = default;
+  virtual ~Aggregator();
   /// Length of the descriptor.
   virtual int dim() const = 0;
   /// Throws std::invalid_argument on features of another width, none, or with NaN or infinity.
   virtual Descriptor aggregate(const PatchFeatures& features) const = 0;
+  /// The same for pictures that are seen together, one descriptor each. A head that compares
+  /// pictures (SuperVLAD's and CricaVPR's cross-image encoders) gives others than one by one.
+  virtual std::vector<Descriptor> aggregate_together(std::span<const PatchFeatures> pictures) const;
 };
 
 /// D x d matrix with orthonormal columns, Haar-distributed; the same seed gives the same bits. It
 /// spans what scikit-learn's GaussianRandomProjection(n_components=d, random_state=seed) projects
 /// on, so that an experiment in Python can use the same subspace.
-Matrix random_orthogonal(int rows, int columns, std::uint32_t seed);
+RIA_API Matrix random_orthogonal(int rows, int columns, std::uint32_t seed);
 
 /// The d directions of largest variance of the rows, as D x d orthonormal columns.
-Matrix fit_pca(const Matrix& rows, int d);
+RIA_API Matrix fit_pca(const Matrix& rows, int d);
 
 /// The same from streamed data: add() any number of matrices, then fit().
-class PcaFitter {
+class RIA_API PcaFitter {
  public:
   explicit PcaFitter(int dim);
+  ~PcaFitter();
+  PcaFitter(PcaFitter&&) noexcept;
+  PcaFitter& operator=(PcaFitter&&) noexcept;
+
   void add(const Matrix& rows, bool normalize);
   Matrix fit(int d) const;
-  long long rows() const { return count_; }
+  long long rows() const;
 
  private:
-  long long count_ = 0;
-  VectorD sum_;
-  MatrixD second_moment_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 /// The paper's head. `projection` (D x d) overrides options.projection; empty: made from the
 /// options.
-std::unique_ptr<Aggregator> make_ria(int feature_dim,
-                                     const RiaOptions& options,
-                                     const Matrix& projection = {});
+RIA_API std::unique_ptr<Aggregator> make_ria(int feature_dim,
+                                             const RiaOptions& options,
+                                             const Matrix& projection = {});
 
 /// The regularised covariance C of equation (4), before the mapping.
-MatrixD ria_covariance(const PatchFeatures& features,
-                       const RiaOptions& options,
-                       const Matrix& projection);
+RIA_API MatrixD ria_covariance(const PatchFeatures& features,
+                               const RiaOptions& options,
+                               const Matrix& projection);
 
 /// A linear layer behind pooling, as CosPlace has: y = W x + b.
 struct LinearLayer {
   Matrix weight;  ///< out x in; empty: no layer
   Vector bias;    ///< out
 };
-std::unique_ptr<Aggregator> make_gem(int feature_dim,
-                                     const GemOptions& options,
-                                     const LinearLayer& layer = {});
+RIA_API std::unique_ptr<Aggregator> make_gem(int feature_dim,
+                                             const GemOptions& options,
+                                             const LinearLayer& layer = {});
 
 /// GeM without the final L2 normalisation: the pooled vector itself.
-Vector gem_pool(const Matrix& patches, const GemOptions& options);
+RIA_API Vector gem_pool(const Matrix& patches, const GemOptions& options);
 
 /// The mean patch.
-std::unique_ptr<Aggregator> make_mean(int feature_dim, bool normalize_patches = true);
+RIA_API std::unique_ptr<Aggregator> make_mean(int feature_dim, bool normalize_patches = true);
 
 /// VLAD over these centres (K x D, as k-means leaves them: not at length one). A patch belongs to
 /// the centre of the largest cosine; a centre without patches leaves its part of the descriptor
 /// zero.
-std::unique_ptr<Aggregator> make_vlad(const Matrix& centres, const VladOptions& options = {});
+RIA_API std::unique_ptr<Aggregator> make_vlad(const Matrix& centres,
+                                              const VladOptions& options = {});
 
 }  // namespace ria

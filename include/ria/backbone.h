@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/features.h"
 #include "ria/image.h"
 
@@ -35,7 +36,7 @@ enum class PositionRule {
 };
 
 /// Unset fields mean the backbone's own.
-struct BackboneOptions {
+struct RIA_API BackboneOptions {
   std::string weights;  ///< weight file; empty: the one in the weight cache
   /// Where a convolutional network is cut; empty: its own default. ResNet: stem, layer1 to layer4
   /// or one block (layer3.2); VGG: conv5_3 (before its ReLU), relu4_2, pool3 or a torchvision
@@ -52,9 +53,9 @@ struct BackboneOptions {
 };
 
 /// Pixels -> PatchFeatures. extract() may be called from many threads at once.
-class Backbone {
+class RIA_API Backbone {
  public:
-  virtual ~Backbone() = default;
+  virtual ~Backbone();
   virtual std::string name() const = 0;
   /// Columns of the features.
   virtual int dim() const = 0;
@@ -71,24 +72,24 @@ class Backbone {
 };
 
 /// Names make_backbone() knows.
-std::vector<std::string> backbone_names();
+RIA_API std::vector<std::string> backbone_names();
 
 /// Where the convolutional network of this name is cut by default; empty for other backbones.
-std::string default_cut(const std::string& backbone);
+RIA_API std::string default_cut(const std::string& backbone);
 
 /// Name in weight_sources() of the weights a backbone takes where no file is given; empty: none.
-std::string default_weights(const std::string& backbone);
+RIA_API std::string default_weights(const std::string& backbone);
 
 /// Throws std::invalid_argument for an unknown name (listing the known ones) and std::runtime_error
 /// for missing or damaged weights (saying how to get them).
-std::unique_ptr<Backbone> make_backbone(const std::string& name,
-                                        const BackboneOptions& options = {});
+RIA_API std::unique_ptr<Backbone> make_backbone(const std::string& name,
+                                                const BackboneOptions& options = {});
 
 /// Limits what the calling thread's layers and matrix products may use; 0: all cores. Work that is
 /// spread over pictures gives each of its threads one core.
-void set_thread_cores(int cores);
+RIA_API void set_thread_cores(int cores);
 
 /// Cores of this machine that the process may use, at least 1.
-int num_cores();
+RIA_API int num_cores();
 
 }  // namespace ria

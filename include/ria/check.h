@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
+
 namespace ria {
 
 /// What a method makes of a made-up picture with made-up weights of its shapes.
-struct MethodCheck {
+struct RIA_API MethodCheck {
   std::string method;
   int dim = 0;           ///< of the descriptor
   int expected_dim = 0;  ///< that the table states
@@ -24,7 +26,7 @@ struct MethodCheck {
   bool good() const;
 };
 
-struct CheckOptions {
+struct RIA_API CheckOptions {
   int side = 0;  ///< pixels of the square picture a method without a size of its own reads; 0: 224
   bool all_alike = false;  ///< that size for those with their own too
   int rounds = 2;
@@ -36,7 +38,7 @@ struct CheckOptions {
 
 /// Runs the methods of these names, or all of the table if there are none. A giant (ViT-g) takes
 /// 5 GB of memory.
-std::vector<MethodCheck> check_methods(const std::vector<std::string>& names,
-                                       const CheckOptions& options = {});
+RIA_API std::vector<MethodCheck> check_methods(const std::vector<std::string>& names,
+                                               const CheckOptions& options = {});
 
 }  // namespace ria

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
+
 namespace ria {
 
 struct Dataset {
@@ -27,22 +29,22 @@ struct Dataset {
 };
 
 /// East and north in metres from an `@east@north@...` file name; nothing if it is not one.
-std::optional<std::array<double, 2>> parse_position(const std::filesystem::path& file);
+RIA_API std::optional<std::array<double, 2>> parse_position(const std::filesystem::path& file);
 
 /// Positives are the database pictures at most positive_dist_threshold metres away. Beside a
 /// folder F, a file F_images_paths.txt may list its pictures. Throws std::runtime_error for a name
 /// without a position.
-Dataset load_at_named(const std::filesystem::path& database_folder,
-                      const std::filesystem::path& queries_folder,
-                      double positive_dist_threshold = 25);
+RIA_API Dataset load_at_named(const std::filesystem::path& database_folder,
+                              const std::filesystem::path& queries_folder,
+                              double positive_dist_threshold = 25);
 
 /// Two folders of pictures with any names, whose right answers are not known. Beside a folder F, a
 /// file F_images_paths.txt may list its pictures.
-Dataset load_unlabelled(const std::filesystem::path& database_folder,
-                        const std::filesystem::path& queries_folder);
+RIA_API Dataset load_unlabelled(const std::filesystem::path& database_folder,
+                                const std::filesystem::path& queries_folder);
 
 /// {"queries": [..], "database": [..], "positives": [[..], ..]} with paths relative to the file.
-Dataset load_ground_truth(const std::filesystem::path& json_file);
+RIA_API Dataset load_ground_truth(const std::filesystem::path& json_file);
 
 /// One way to use a named dataset.
 struct DatasetPart {
@@ -71,12 +73,12 @@ struct DatasetInfo {
 };
 
 /// All of them, the paper's first.
-const std::vector<DatasetInfo>& datasets();
+RIA_API const std::vector<DatasetInfo>& datasets();
 /// Throws std::invalid_argument that lists the names.
-const DatasetInfo& find_dataset(const std::string& name);
+RIA_API const DatasetInfo& find_dataset(const std::string& name);
 
 /// How a named dataset is read. Empty or 0 always means: as published.
-struct DatasetOptions {
+struct RIA_API DatasetOptions {
   double positive_dist_threshold = 0;   ///< metres within which an answer is right
   std::optional<int> frame_tolerance;   ///< frames to either side, for sets of aligned sequences
   double max_angle = 0;                 ///< degrees, baidu_mall: mean difference of Euler angles
@@ -91,12 +93,12 @@ struct DatasetOptions {
 /// in natural order ("img2" before "img10") unless a file lists them. What is odd ends up in
 /// Dataset::remarks; throws std::runtime_error only if no part of the set can be used and
 /// std::invalid_argument for an option that has no meaning for it.
-Dataset load_dataset(const std::string& name,
-                     const std::filesystem::path& data_folder,
-                     const DatasetOptions& options = {});
+RIA_API Dataset load_dataset(const std::string& name,
+                             const std::filesystem::path& data_folder,
+                             const DatasetOptions& options = {});
 
 /// What is wrong with a copy of a dataset, file by file.
-struct DatasetCheck {
+struct RIA_API DatasetCheck {
   std::string name;
   std::filesystem::path folder;  ///< where the set was found
   bool usable = false;           ///< load_dataset() succeeds
@@ -121,8 +123,8 @@ struct DatasetCheckOptions {
 };
 
 /// Throws only for an unknown name or option; a folder that is no such dataset is a result.
-DatasetCheck check_dataset(const std::string& name,
-                           const std::filesystem::path& data_folder,
-                           const DatasetCheckOptions& options = {});
+RIA_API DatasetCheck check_dataset(const std::string& name,
+                                   const std::filesystem::path& data_folder,
+                                   const DatasetCheckOptions& options = {});
 
 }  // namespace ria

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/dataset.h"
 #include "ria/index.h"
 #include "ria/recognizer.h"
@@ -14,11 +15,11 @@
 namespace ria {
 
 /// Percent of all queries with a positive among their first K predictions.
-std::map<int, double> recall_at(const std::vector<std::vector<Match>>& predictions,
-                                const std::vector<std::vector<int>>& positives,
-                                const std::vector<int>& ks);
+RIA_API std::map<int, double> recall_at(const std::vector<std::vector<Match>>& predictions,
+                                        const std::vector<std::vector<int>>& positives,
+                                        const std::vector<int>& ks);
 
-struct Evaluation {
+struct RIA_API Evaluation {
   std::string method;
   std::string dataset;
   int queries = 0;
@@ -52,17 +53,19 @@ struct EvaluateOptions {
 
 /// Fills in what follows from the predictions: recall, intervals, precision and recall. Nothing
 /// where the dataset's positives are not known.
-void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evaluation& evaluation);
+RIA_API void judge(const Dataset& dataset,
+                   const std::vector<int>& recall_values,
+                   Evaluation& evaluation);
 
 /// Evaluates several methods on one dataset, sharing features where the backbone is the same.
-std::vector<Evaluation> evaluate(const Dataset& dataset,
-                                 const std::vector<std::string>& methods,
-                                 const MethodOptions& method_options = {},
-                                 const EvaluateOptions& options = {});
+RIA_API std::vector<Evaluation> evaluate(const Dataset& dataset,
+                                         const std::vector<std::string>& methods,
+                                         const MethodOptions& method_options = {},
+                                         const EvaluateOptions& options = {});
 
 /// [{"method", "dataset", "queries", "database", "dim", "recall": {..}, "interval": {..},
 /// "seconds":
 /// {..}, "options": {..}, ..}]
-std::string to_json(const std::vector<Evaluation>& evaluations);
+RIA_API std::string to_json(const std::vector<Evaluation>& evaluations);
 
 }  // namespace ria

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The matrices that travel between the stages.
+// What travels between the stages.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <vector>
 
-namespace ria {
+#include "ria/matrix.h"
 
-using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using MatrixD = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Vector = Eigen::VectorXf;
-using VectorD = Eigen::VectorXd;
+namespace ria {
 
 /// One L2-normalised vector a picture is known by.
 using Descriptor = Vector;

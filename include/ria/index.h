@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/features.h"
 
 namespace ria {
@@ -29,7 +30,7 @@ struct IndexHeader {
 };
 
 /// Exact nearest places by cosine.
-class Index {
+class RIA_API Index {
  public:
   /// Throws std::invalid_argument unless header.dim is positive.
   explicit Index(IndexHeader header);

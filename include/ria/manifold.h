@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "ria/api.h"
 #include "ria/features.h"
 
 namespace ria {
@@ -23,44 +24,44 @@ struct Moments {
   VectorD mean;
   MatrixD covariance;
 };
-Moments sample_moments(const Matrix& x);
+RIA_API Moments sample_moments(const Matrix& x);
 
 /// A shrunk covariance and the weight of the identity in it, 0..1.
 struct Shrunk {
   MatrixD covariance;
   double shrinkage = 0;
 };
-Shrunk ledoit_wolf(const Matrix& x);
-Shrunk oas(const Matrix& x);
+RIA_API Shrunk ledoit_wolf(const Matrix& x);
+RIA_API Shrunk oas(const Matrix& x);
 
 /// Zeroes the off-diagonal entries with |c| <= tau, equation (3).
-MatrixD recov(const MatrixD& covariance, double tau);
+RIA_API MatrixD recov(const MatrixD& covariance, double tau);
 
 /// The iterates after K steps from C / ||C||_F: y -> A0^(1/2), z -> A0^(-1/2); m = y sqrt(||C||_F).
 struct NewtonSchulz {
   MatrixD y, z, m;
 };
-NewtonSchulz newton_schulz(const MatrixD& c, int iterations);
+RIA_API NewtonSchulz newton_schulz(const MatrixD& c, int iterations);
 
 /// newton_schulz(c, iterations).m without the work only z needs. Symmetric input assumed.
-MatrixD newton_schulz_sqrt(const MatrixD& c, int iterations);
+RIA_API MatrixD newton_schulz_sqrt(const MatrixD& c, int iterations);
 
 /// Exact C^alpha by eigendecomposition, eigenvalues below zero clamped to zero.
-MatrixD matrix_power(const MatrixD& c, double alpha);
+RIA_API MatrixD matrix_power(const MatrixD& c, double alpha);
 
 /// Exact natural logarithm. Throws std::invalid_argument unless c is positive definite.
-MatrixD matrix_log(const MatrixD& c);
+RIA_API MatrixD matrix_log(const MatrixD& c);
 
 /// m - tr(m)/d I: what is left of a matrix logarithm when the scale of C is taken out.
-MatrixD remove_trace(const MatrixD& m);
+RIA_API MatrixD remove_trace(const MatrixD& m);
 
 /// ||a^alpha - b^alpha||_F / alpha, the power-Euclidean distance.
-double power_distance(const MatrixD& a, const MatrixD& b, double alpha);
+RIA_API double power_distance(const MatrixD& a, const MatrixD& b, double alpha);
 
 /// [diagonal, sqrt(2) * upper triangle row by row]: <vec a, vec b> = tr(a b). Not normalised.
-VectorD vectorize(const MatrixD& m);
+RIA_API VectorD vectorize(const MatrixD& m);
 
 /// ||m - C^(1/2)||_F / ||C^(1/2)||_F for m after K Newton-Schulz steps.
-double newton_schulz_error(const MatrixD& c, int iterations);
+RIA_API double newton_schulz_error(const MatrixD& c, int iterations);
 
 }  // namespace ria

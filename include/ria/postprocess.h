@@ -2,12 +2,15 @@
 // What may be done with any method's descriptors, once it is known how those of a place look.
 #pragma once
 
+#include <memory>
+
+#include "ria/api.h"
 #include "ria/features.h"
 
 namespace ria {
 
 /// Flags and JSON keys carry the fields' names.
-struct PostprocessOptions {
+struct RIA_API PostprocessOptions {
   bool center = false;  ///< remove the mean descriptor, then L2
   int pca = 0;          ///< keep so many directions of largest variance, then L2; 0: off
   bool whiten = false;  ///< pca: divide each direction by its standard deviation
@@ -17,7 +20,7 @@ struct PostprocessOptions {
 };
 
 /// Fitted on the descriptors of a database (or of other pictures), applied to those of queries too.
-class Postprocessor {
+class RIA_API Postprocessor {
  public:
   /// Does nothing.
   Postprocessor() = default;
@@ -30,9 +33,10 @@ class Postprocessor {
   static Postprocessor fit(const Matrix& descriptors, const PostprocessOptions& options);
   static constexpr int kMostRows = 4096;
 
-  bool empty() const { return mean_.size() == 0; }
-  const Vector& mean() const { return mean_; }
-  const Matrix& directions() const { return directions_; }
+  bool empty() const { return fitted_ == nullptr; }
+  /// Nothing where it is empty.
+  const Vector& mean() const;
+  const Matrix& directions() const;
   /// Length of what comes out for descriptors of this length.
   int dim(int input) const;
   /// Rows are processed each for itself. A descriptor that is the mean itself becomes zero.
@@ -40,8 +44,8 @@ class Postprocessor {
   Descriptor apply(const Descriptor& descriptor) const;
 
  private:
-  Vector mean_;
-  Matrix directions_;
+  struct Fitted;
+  std::shared_ptr<const Fitted> fitted_;
 };
 
 }  // namespace ria

@@ -4,12 +4,13 @@
 
 #include <filesystem>
 
+#include "ria/api.h"
 #include "ria/dataset.h"
 #include "ria/evaluate.h"
 
 namespace ria {
 
-struct SavePredictionsOptions {
+struct RIA_API SavePredictionsOptions {
   int num_preds = 5;        ///< answers shown for each query, 1 to 100
   bool only_wrong = false;  ///< leave out the queries whose first answer is right
   bool labels = true;       ///< say which answers are right and list the positives
@@ -25,14 +26,14 @@ struct SavePredictionsOptions {
 /// for how many queries. Throws std::invalid_argument if the evaluation is of another dataset, or
 /// if labels are asked for and the dataset has none; std::runtime_error if the folder exists or
 /// cannot be written; Interrupted.
-int save_predictions(const std::filesystem::path& folder,
-                     const Dataset& dataset,
-                     const Evaluation& evaluation,
-                     const SavePredictionsOptions& options = {});
+RIA_API int save_predictions(const std::filesystem::path& folder,
+                             const Dataset& dataset,
+                             const Evaluation& evaluation,
+                             const SavePredictionsOptions& options = {});
 
 /// Writes database_descriptors.npy and queries_descriptors.npy into an existing folder: float32, a
 /// row a picture in the dataset's order, zeros for one that could not be described. Throws
 /// std::invalid_argument unless EvaluateOptions::keep_descriptors was set.
-void save_descriptors(const std::filesystem::path& folder, const Evaluation& evaluation);
+RIA_API void save_descriptors(const std::filesystem::path& folder, const Evaluation& evaluation);
 
 }  // namespace ria

@@ -13,13 +13,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/backbone.h"
 #include "ria/index.h"
 #include "ria/method.h"
 
 namespace ria {
 
-class TensorFile;
+struct RecognizerParts;
 
 /// A picture that could not be described, and why.
 struct Failure {
@@ -39,10 +40,10 @@ struct StageSeconds {
 };
 
 /// The descriptors of many pictures. Row i belongs to picture i; a failed picture's row is zero.
-struct Descriptions {
+struct RIA_API Descriptions {
   Matrix descriptors;
   std::vector<std::string> names;
-  std::vector<std::array<int, 2>> image_sizes;  ///< height, width as stored in the file
+  std::vector<std::array<int, 2>> image_sizes;  ///< height, width as loaded
   std::vector<PackedLocalFeatures> locals;      ///< for a re-ranker; empty: the method has none
   std::vector<Failure> failures;
   StageSeconds seconds;
@@ -59,6 +60,9 @@ struct RunOptions {
   ProgressCallback progress;  ///< called from one thread at a time
   std::stop_token stop;       ///< asked before each picture
   bool resume = true;         ///< keep what is done in the cache folder until the run ends
+  /// No cross-image encoder sees pictures from before and from behind this place together, as the
+  /// database and the queries of an evaluation; 0: there is none.
+  int split = 0;
   std::filesystem::path names_relative_to;  ///< folder the pictures' names leave out
   /// Folder that patch features are kept in and taken from, by the picture's content and the
   /// network; in half precision, so that descriptors may differ in the fourth digit. Empty: none.
@@ -66,8 +70,9 @@ struct RunOptions {
 };
 
 /// Thrown when RunOptions::stop was requested; what was finished is kept for the next run.
-struct Interrupted : std::runtime_error {
-  Interrupted(int done, int total);
+struct RIA_API Interrupted : std::runtime_error {
+  Interrupted(int done, int total, const char* of = "pictures");
+  ~Interrupted() override;
   int done;
   int total;
 };
@@ -77,35 +82,38 @@ struct Interrupted : std::runtime_error {
 using PairScores = std::vector<std::unordered_map<int, double>>;
 
 /// One method, ready to use. describe() may be called from many threads.
-class Recognizer {
+class RIA_API Recognizer {
  public:
   /// `method` is a name, or a name with options: see choose_method().
   explicit Recognizer(const std::string& method, const MethodOptions& options = {});
   /// The method an index was made with. Throws std::runtime_error if the weights are not the same.
   explicit Recognizer(const Index& index, const BackboneOptions& backbone = {});
+  ~Recognizer();
+  Recognizer(Recognizer&&) noexcept;
+  Recognizer& operator=(Recognizer&&) noexcept;
 
-  const Method& method() const { return *method_; }
+  const Method& method() const;
   /// With everything that the caller left to the method.
-  const MethodOptions& options() const { return options_; }
-  const Backbone& backbone() const { return *backbone_; }
-  const Preprocessing& preprocessing() const { return preprocessing_; }
+  const MethodOptions& options() const;
+  const Backbone& backbone() const;
+  const Preprocessing& preprocessing() const;
   /// Everything beside the picture that decides the features, in one line; empty where a projection
   /// is part of the network.
   std::string feature_key() const;
   /// What was fitted or read and an index keeps: projection, vocabulary, mean, directions.
-  const std::map<std::string, Matrix>& fitted() const { return fitted_; }
+  const std::map<std::string, Matrix>& fitted() const;
   /// Throws std::invalid_argument if it is still to be fitted.
   const Aggregator& aggregator() const;
   /// Applied to what the aggregator makes; empty until fitted.
-  const Postprocessor& postprocessor() const { return postprocessor_; }
+  const Postprocessor& postprocessor() const;
   /// nullptr: answers stay in the order of the search.
-  const Reranker* reranker() const { return reranker_.get(); }
+  const Reranker* reranker() const;
   /// Length of the descriptors describe() makes now.
   int dim() const;
   /// What an index of this recogniser's descriptors records.
   IndexHeader header() const;
 
-  Descriptor describe(const Image& image) const;
+  Descriptor describe(const ImageView& picture) const;
   Descriptor describe(const std::filesystem::path& picture) const;
   Descriptions describe(const std::vector<std::filesystem::path>& pictures,
                         const RunOptions& run = {}) const;
@@ -134,40 +142,25 @@ class Recognizer {
 
  private:
   friend class RecognizerMaker;
-  friend void fit_together(const std::vector<std::unique_ptr<Recognizer>>&,
-                           const std::vector<std::filesystem::path>&,
-                           const RunOptions&);
-  Recognizer(const Method& method, const MethodOptions& options);
-  void make_parts(const TensorFile* weights);
-  void fit_projection(const std::vector<std::filesystem::path>& pictures, const RunOptions& run);
-  void fit_vocabulary(const std::vector<std::filesystem::path>& pictures, const RunOptions& run);
-  void fold();
-
-  const Method* method_;
-  MethodOptions options_;
-  std::shared_ptr<Backbone> backbone_;
-  Preprocessing preprocessing_;
-  std::map<std::string, Matrix> fitted_;
-  std::shared_ptr<Aggregator> aggregator_;
-  Postprocessor postprocessor_;
-  std::shared_ptr<Reranker> reranker_;
-  bool folded_ = false;
+  explicit Recognizer(std::unique_ptr<RecognizerParts> parts);
+  std::unique_ptr<RecognizerParts> parts_;
 };
 
 /// Recognisers of several methods, each a name or a name with options; those of one backbone share
 /// it.
-std::vector<std::unique_ptr<Recognizer>> make_recognizers(const std::vector<std::string>& methods,
-                                                          const MethodOptions& options = {});
+RIA_API std::vector<std::unique_ptr<Recognizer>> make_recognizers(
+    const std::vector<std::string>& methods, const MethodOptions& options = {});
 
 /// fit() of each; a vocabulary that several need is fitted once.
-void fit_together(const std::vector<std::unique_ptr<Recognizer>>& recognizers,
-                  const std::vector<std::filesystem::path>& pictures,
-                  const RunOptions& run = {});
+RIA_API void fit_together(const std::vector<std::unique_ptr<Recognizer>>& recognizers,
+                          const std::vector<std::filesystem::path>& pictures,
+                          const RunOptions& run = {});
 
 /// Describes every picture with every recogniser; features are computed once for those that share a
 /// backbone object and read pictures alike. One result a recogniser.
-std::vector<Descriptions> describe_together(const std::vector<const Recognizer*>& recognizers,
-                                            const std::vector<std::filesystem::path>& pictures,
-                                            const RunOptions& run = {});
+RIA_API std::vector<Descriptions> describe_together(
+    const std::vector<const Recognizer*>& recognizers,
+    const std::vector<std::filesystem::path>& pictures,
+    const RunOptions& run = {});
 
 }  // namespace ria

@@ -6,20 +6,21 @@
 #include <memory>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/features.h"
 #include "ria/index.h"
 
 namespace ria {
 
-PackedLocalFeatures pack(const LocalFeatures& local);
+RIA_API PackedLocalFeatures pack(const LocalFeatures& local);
 /// Throws std::invalid_argument if the sizes disagree.
-LocalFeatures unpack(const PackedLocalFeatures& packed);
+RIA_API LocalFeatures unpack(const PackedLocalFeatures& packed);
 
 /// Compares two pictures by their local features. Implementations hold no mutable state: one serves
 /// all threads.
-class Reranker {
+class RIA_API Reranker {
  public:
-  virtual ~Reranker() = default;
+  virtual ~Reranker();
   /// What has to be kept of a picture. Throws std::invalid_argument on features of another width.
   virtual LocalFeatures extract(const PatchFeatures& features) const = 0;
   /// How well the two agree; larger is better.
@@ -33,7 +34,7 @@ class Reranker {
 
 /// Re-ranking by matched patches. Nothing is trained and the constants are the same for every
 /// backbone and dataset.
-struct PatchRerankOptions {
+struct RIA_API PatchRerankOptions {
   int rerank_d = 64;               ///< values kept of a patch, from 1 to the backbone's dimension
   std::uint32_t rerank_seed = 42;  ///< of the random orthogonal projection to them
   /// How far two matches may disagree about where the picture moved, as a share of its longest
@@ -52,7 +53,7 @@ struct PatchRerankOptions {
 /// the smaller grid. A picture with itself has 1 if no two of its patches are alike and none is the
 /// mean of all. Exchanging the two pictures changes it by rounding only.
 /// Throws std::invalid_argument if rerank_d is larger than feature_dim.
-std::unique_ptr<Reranker> make_patch_reranker(int feature_dim,
-                                              const PatchRerankOptions& options = {});
+RIA_API std::unique_ptr<Reranker> make_patch_reranker(int feature_dim,
+                                                      const PatchRerankOptions& options = {});
 
 }  // namespace ria

@@ -21,6 +21,7 @@
 #include "ria/statistics.h"
 #include "ria/store.h"
 #include "ria/study.h"
+#include "ria/train.h"
 #include "ria/verify.h"
 #include "ria/version.h"
 #include "ria/vocabulary.h"

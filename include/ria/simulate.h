@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/image.h"
 #include "ria/recognizer.h"
 
@@ -14,10 +15,10 @@ namespace ria {
 
 /// Light and season of a drive.
 enum class Condition { kDay, kNight, kRain, kSeason };
-std::string to_string(Condition condition);
-Condition parse_condition(const std::string& name);
+RIA_API std::string to_string(Condition condition);
+RIA_API Condition parse_condition(const std::string& name);
 
-struct SimulateOptions {
+struct RIA_API SimulateOptions {
   int places = 100;             ///< pictures in each of the two drives
   double spacing = 10;          ///< metres between places
   double lateral_offset = 1.5;  ///< metres the second drive is moved sideways
@@ -43,7 +44,7 @@ struct CameraPose {
 };
 
 /// One picture of the street that this seed builds.
-Image render_street(
+RIA_API Image render_street(
     const CameraPose& pose, Condition condition, int height, int width, std::uint64_t seed);
 
 /// Writes folder/database and folder/queries with @-names and folder/simulate.json; both folders
@@ -52,6 +53,7 @@ struct SimulatedFolders {
   std::filesystem::path database;
   std::filesystem::path queries;
 };
-SimulatedFolders simulate(const std::filesystem::path& folder, const SimulateOptions& options = {});
+RIA_API SimulatedFolders simulate(const std::filesystem::path& folder,
+                                  const SimulateOptions& options = {});
 
 }  // namespace ria

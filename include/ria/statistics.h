@@ -6,15 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/features.h"
 #include "ria/index.h"
 
 namespace ria {
 
 /// For each query, whether a positive is among its first k predictions.
-std::vector<char> hits_at(const std::vector<std::vector<Match>>& predictions,
-                          const std::vector<std::vector<int>>& positives,
-                          int k);
+RIA_API std::vector<char> hits_at(const std::vector<std::vector<Match>>& predictions,
+                                  const std::vector<std::vector<int>>& positives,
+                                  int k);
 
 /// Bounds in percent.
 struct Interval {
@@ -22,7 +23,7 @@ struct Interval {
   double high = 0;
 };
 
-struct BootstrapOptions {
+struct RIA_API BootstrapOptions {
   int resamples = 10000;
   double confidence = 0.95;
   std::uint64_t seed = 42;
@@ -31,10 +32,11 @@ struct BootstrapOptions {
 };
 
 /// Percentile bootstrap of the share of hits, resampling queries.
-Interval bootstrap_interval(const std::vector<char>& hits, const BootstrapOptions& options = {});
+RIA_API Interval bootstrap_interval(const std::vector<char>& hits,
+                                    const BootstrapOptions& options = {});
 
 /// McNemar's exact test: are the queries that only one of two methods answers split evenly?
-struct PairedTest {
+struct RIA_API PairedTest {
   int only_first = 0;   ///< queries that only the first method answers
   int only_second = 0;  ///< queries that only the second does
   double p_value = 1;   ///< two-sided, binomial
@@ -44,7 +46,7 @@ struct PairedTest {
   std::string line() const;
 };
 /// Throws std::invalid_argument unless both have the same number of queries.
-PairedTest paired_test(const std::vector<char>& first, const std::vector<char>& second);
+RIA_API PairedTest paired_test(const std::vector<char>& first, const std::vector<char>& second);
 
 /// One step of the curve: what is answered at this threshold or above.
 struct PrecisionRecallPoint {
@@ -59,15 +61,15 @@ struct PrecisionRecall {
   double average_precision = 0;              ///< area below the curve, 0..1
   double recall_at_full_precision = 0;       ///< largest recall without a wrong answer
 };
-PrecisionRecall precision_recall(const std::vector<std::vector<Match>>& predictions,
-                                 const std::vector<std::vector<int>>& positives);
+RIA_API PrecisionRecall precision_recall(const std::vector<std::vector<Match>>& predictions,
+                                         const std::vector<std::vector<int>>& positives);
 
 /// A score that answers of unknown places hardly reach, from the scores themselves: median plus
 /// 4.75 robust deviations (median absolute deviation / 0.675), the quantile 1 - 1e-6 of a normal
 /// distribution. `scores` are those of all queries with all places, or a fair sample.
-double open_set_threshold(std::vector<float> scores);
+RIA_API double open_set_threshold(std::vector<float> scores);
 
 /// Cosines of queries and places, one of several million pairs at most: evenly spread.
-std::vector<float> sample_scores(const Matrix& queries, const Matrix& places);
+RIA_API std::vector<float> sample_scores(const Matrix& queries, const Matrix& places);
 
 }  // namespace ria

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/dataset.h"
 #include "ria/evaluate.h"
 
@@ -51,7 +52,7 @@ struct StudyHeatMap {
 };
 
 /// What a study found: enough to print, to draw and to write down.
-struct StudyResult {
+struct RIA_API StudyResult {
   std::string study, title, dataset, command;
   std::vector<std::string> notes;  ///< what to know: where the paper differs or contradicts itself
   std::vector<StudyTable> tables;
@@ -71,12 +72,14 @@ struct StudyInfo {
   std::string paper;  ///< table or figure
   std::string what;   ///< what is varied and measured
 };
-const std::vector<StudyInfo>& studies();
+RIA_API const std::vector<StudyInfo>& studies();
 
-struct StudyOptions {
+struct RIA_API StudyOptions {
   std::string backbone = "resnet50";  ///< of the studies that vary the head
-  std::string other_pictures;    ///< projection: folder for PCA on other pictures; empty: left out
-  int pictures = 200;            ///< drift and ns-error: at most so many, evenly spread
+  std::string other_pictures;  ///< projection: folder for PCA on other pictures; empty: left out
+  int pictures = 200;          ///< drift and ns-error: at most so many, evenly spread
+  /// ft-components: folder of runs named as train_ladder() names them; empty: published files only
+  std::filesystem::path runs;
   std::filesystem::path folder;  ///< where finished cells are kept, for resuming; empty: nowhere
   MethodOptions method;          ///< for all methods of the study
   EvaluateOptions evaluate;      ///< run.feature_cache is worth setting
@@ -88,11 +91,11 @@ struct StudyOptions {
 
 /// Throws std::invalid_argument for an unknown name, listing the known ones. A method whose weights
 /// are missing is left out and named in the notes; std::runtime_error if none remains.
-StudyResult run_study(const std::string& name,
-                      const Dataset& dataset,
-                      const StudyOptions& options = {});
+RIA_API StudyResult run_study(const std::string& name,
+                              const Dataset& dataset,
+                              const StudyOptions& options = {});
 
 /// {"study", "dataset", "tables": [..], "plots": [..], "heat_maps": [..], "evaluations": [..], ..}
-std::string to_json(const StudyResult& result);
+RIA_API std::string to_json(const StudyResult& result);
 
 }  // namespace ria

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/recognizer.h"
 
 namespace ria {
@@ -29,16 +31,16 @@ struct PrecisionComparison {
 };
 
 /// Cosine of two vectors; two zero vectors agree, a zero and another do not.
-double cosine(const Vector& a, const Vector& b);
+RIA_API double cosine(std::span<const float> a, std::span<const float> b);
 
 /// Describes the pictures with a method under two sets of options, which may differ in whatever
 /// leaves the patches where they are (backbone.precision, say), and compares patch by patch. A
 /// projection that is fitted is fitted with the first and used by both. Throws
 /// std::invalid_argument if the two see different grids, Interrupted if run.stop was requested.
-PrecisionComparison compare_precisions(const std::string& method,
-                                       const MethodOptions& a,
-                                       const MethodOptions& b,
-                                       const std::vector<std::filesystem::path>& pictures,
-                                       const RunOptions& run = {});
+RIA_API PrecisionComparison compare_precisions(const std::string& method,
+                                               const MethodOptions& a,
+                                               const MethodOptions& b,
+                                               const std::vector<std::filesystem::path>& pictures,
+                                               const RunOptions& run = {});
 
 }  // namespace ria

@@ -10,12 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
 #include "ria/recognizer.h"
 
 namespace ria {
 
 /// How a vocabulary is fitted.
-struct VocabularyOptions {
+struct RIA_API VocabularyOptions {
   int clusters = 32;
   std::uint32_t seed = 42;  ///< of the patches that are drawn and of the first centres
   /// Bytes for all that is held: the patches, the sums of the clustering and what waits to be
@@ -63,20 +64,20 @@ struct Vocabulary {
 /// A picture that cannot be read is reported in `failures`. Throws Interrupted on a requested stop,
 /// std::runtime_error if no picture can be read, std::invalid_argument for more clusters than
 /// patches and for a max_memory too small to work with.
-Vocabulary build_vocabulary(const Backbone& backbone,
-                            const Preprocessing& preprocessing,
-                            bool normalize_patches,
-                            const std::vector<std::filesystem::path>& pictures,
-                            const VocabularyOptions& options = {});
+RIA_API Vocabulary build_vocabulary(const Backbone& backbone,
+                                    const Preprocessing& preprocessing,
+                                    bool normalize_patches,
+                                    const std::vector<std::filesystem::path>& pictures,
+                                    const VocabularyOptions& options = {});
 
 /// A safetensors file with the tensor `centers` (clusters x dim, float32) and the origin as
 /// metadata. It appears only when it is whole.
-void save_vocabulary(const std::filesystem::path& file, const Vocabulary& vocabulary);
+RIA_API void save_vocabulary(const std::filesystem::path& file, const Vocabulary& vocabulary);
 
 /// The centres of a vocabulary (clusters x dim): of a file of save_vocabulary(), AnyLoc's
 /// c_centers.pt, safetensors or .npy, or of a weight in the cache by its name. Throws
 /// std::runtime_error naming the file if it holds no finite matrix, or one of another width than
 /// `expected_dim` (0: any).
-Matrix read_vocabulary(const std::string& file_or_name, int expected_dim = 0);
+RIA_API Matrix read_vocabulary(const std::string& file_or_name, int expected_dim = 0);
 
 }  // namespace ria

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "ria/api.h"
+
 namespace ria {
 
 /// A weight the methods need: where it comes from, under which licence, what it hashes to.
@@ -25,10 +27,10 @@ struct WeightSource {
   std::string sha256;            ///< of the imported file; empty: not pinned
   std::string how_to_add;        ///< one command
 };
-const std::vector<WeightSource>& weight_sources();
+RIA_API const std::vector<WeightSource>& weight_sources();
 
 /// ${XDG_CACHE_HOME:-~/.cache}/ria
-std::filesystem::path cache_folder();
+RIA_API std::filesystem::path cache_folder();
 
 /// One tensor as listed by weights_info().
 struct TensorInfo {
@@ -49,27 +51,28 @@ struct WeightsInfo {
 };
 
 /// Reads any supported file (safetensors, torch archive, tfjs model.json).
-WeightsInfo weights_info(const std::filesystem::path& file);
+RIA_API WeightsInfo weights_info(const std::filesystem::path& file);
 
 /// The files a weight consists of: itself, or an index with the shards it names in their order, or
 /// the files of a folder in the order of their names.
-std::vector<std::filesystem::path> weights_files(const std::filesystem::path& path);
+RIA_API std::vector<std::filesystem::path> weights_files(const std::filesystem::path& path);
 
 /// sha256 of a weight in lower-case hexadecimal. One of several files hashes to the sha256 of their
 /// hexadecimal hashes, written one after the other in the order of weights_files(). An unchanged
 /// file (size, time of change, inode) is not read again: its hash is kept in hashes.json in the
 /// cache folder.
-std::string file_sha256(const std::filesystem::path& path);
+RIA_API std::string file_sha256(const std::filesystem::path& path);
 
 /// Imports a supported file into the cache as NAME.safetensors with a NAME.json record; returns the
 /// file. Throws std::runtime_error if the name is pinned and the content is not the pinned one.
-std::filesystem::path add_weights(const std::filesystem::path& file, const std::string& name);
+RIA_API std::filesystem::path add_weights(const std::filesystem::path& file,
+                                          const std::string& name);
 
 /// The cached file of a name; throws std::runtime_error saying how to add it if it is missing.
-std::filesystem::path cached_weights(const std::string& name);
+RIA_API std::filesystem::path cached_weights(const std::string& name);
 
 /// Names in the cache that weight_sources() does not know, sorted.
-std::vector<std::string> other_cached_weights();
+RIA_API std::vector<std::string> other_cached_weights();
 
 /// Whether the cache has a weight.
 struct WeightsState {
@@ -78,10 +81,10 @@ struct WeightsState {
   bool damaged = false;        ///< there, but not what its record says
   std::string explanation;     ///< one line: what to do if it is missing, what is wrong with it
 };
-WeightsState weights_state(const std::string& name);
+RIA_API WeightsState weights_state(const std::string& name);
 
 /// How a file is fetched.
-struct DownloadOptions {
+struct RIA_API DownloadOptions {
   std::string url;             ///< instead of the one of weight_sources(); http or https
   std::string sha256;          ///< of the published file, or its first digits; empty: as published
   std::filesystem::path keep;  ///< where to put and leave the published file; empty: not kept
@@ -97,14 +100,16 @@ struct DownloadOptions {
 };
 
 /// Thrown when DownloadOptions::stop was requested; what was fetched is kept for the next call.
-struct DownloadInterrupted : std::runtime_error {
+struct RIA_API DownloadInterrupted : std::runtime_error {
   using std::runtime_error::runtime_error;
+  ~DownloadInterrupted() override;
 };
 
 /// Downloads the published file of a name and imports it as add_weights() does; returns the
 /// imported file. A download that broke off goes on where it stopped. Throws std::runtime_error if
 /// the file cannot be fetched, is not the published one or holds no weights.
-std::filesystem::path get_weights(const std::string& name, const DownloadOptions& options = {});
+RIA_API std::filesystem::path get_weights(const std::string& name,
+                                          const DownloadOptions& options = {});
 
 /// A tensor with values no network can compute with.
 struct NonFiniteTensor {
@@ -129,7 +134,7 @@ struct WeightsCheck {
 /// Reads all of a cached weight or of any weight file: hashes it without the kept hashes, compares
 /// with what is known of `name` (empty: of the cached weight the file is, if it is one), and looks
 /// at every value. Throws std::runtime_error if it cannot be read.
-WeightsCheck verify_weights(const std::filesystem::path& name_or_file,
-                            const std::string& name = {});
+RIA_API WeightsCheck verify_weights(const std::filesystem::path& name_or_file,
+                                    const std::string& name = {});
 
 }  // namespace ria

@@ -6,11 +6,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "nn/gemm.h"
-
 namespace ria {
 
-Vector checked_square_sums(const PatchFeatures& features, int expected_dim) {
+EigenVector checked_square_sums(const PatchFeatures& features, int expected_dim) {
   const Matrix& x = features.patches;
   if (x.rows() == 0) throw std::invalid_argument("no patch features to aggregate");
   if (x.cols() != expected_dim) {
@@ -18,7 +16,7 @@ Vector checked_square_sums(const PatchFeatures& features, int expected_dim) {
         "patch features have {} columns, the aggregator expects {}", x.cols(), expected_dim));
   }
   // A sum of squares is finite only if every value is.
-  const Vector sums = row_square_sums(x);
+  const EigenVector sums = row_square_sums(as_eigen(x));
   for (Eigen::Index i = 0; i < sums.size(); ++i) {
     if (!std::isfinite(sums[i])) {
       throw std::invalid_argument(
@@ -28,19 +26,29 @@ Vector checked_square_sums(const PatchFeatures& features, int expected_dim) {
   return sums;
 }
 
-Vector inverse_norms(const Vector& square_sums) {
+void check_grid(const PatchFeatures& features) {
+  const std::int64_t cells = std::int64_t{features.grid_height} * features.grid_width;
+  if (features.grid_height > 0 && features.grid_width > 0 && features.patches.rows() == cells)
+    return;
+  throw std::invalid_argument(fmt::format("{} patches are no grid of {} x {}",
+                                          features.patches.rows(),
+                                          features.grid_height,
+                                          features.grid_width));
+}
+
+EigenVector inverse_norms(const EigenVector& square_sums) {
   return square_sums.unaryExpr([](float sum) { return sum > 0 ? 1 / std::sqrt(sum) : 0.0f; });
 }
 
-Matrix normalized_rows(const Matrix& patches) {
+EigenMatrix normalized_rows(const MatrixView& patches) {
   return inverse_norms(row_square_sums(patches)).asDiagonal() * patches;
 }
 
-Descriptor unit(const VectorD& v) {
+Descriptor unit(const EigenVectorD& v) {
   const double norm = v.norm();
   if (!(norm > 0))
     throw std::invalid_argument("descriptor is zero: the patches carry no information");
-  return (v / norm).cast<float>();
+  return to_vector((v / norm).cast<float>());
 }
 
 }  // namespace ria

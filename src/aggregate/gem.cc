@@ -25,15 +25,14 @@ class Gem final : public Aggregator {
   Gem(int feature_dim, const GemOptions& options, LinearLayer layer)
       : feature_dim_(feature_dim), options_(options), layer_(std::move(layer)) {}
 
-  int dim() const override {
-    return layer_.weight.size() > 0 ? static_cast<int>(layer_.weight.rows()) : feature_dim_;
-  }
+  int dim() const override { return layer_.weight.empty() ? feature_dim_ : layer_.weight.rows(); }
 
   Descriptor aggregate(const PatchFeatures& features) const override {
     checked_square_sums(features, feature_dim_);
     const Vector pooled = gem_pool(features.patches, options_);
-    if (layer_.weight.size() == 0) return unit(pooled.cast<double>());
-    return unit((layer_.weight * pooled + layer_.bias).cast<double>());
+    if (layer_.weight.empty()) return unit(as_eigen(pooled).cast<double>());
+    return unit(
+        (as_eigen(layer_.weight) * as_eigen(pooled) + as_eigen(layer_.bias)).cast<double>());
   }
 
  private:
@@ -60,12 +59,13 @@ void GemOptions::validate() const {
 
 Vector gem_pool(const Matrix& patches, const GemOptions& options) {
   options.validate();
-  const Vector scale = options.normalize_patches ? inverse_norms(row_square_sums(patches))
-                                                 : Vector::Ones(patches.rows());
-  VectorD sum = VectorD::Zero(patches.cols());
-  for (Eigen::Index i = 0; i < patches.rows(); ++i) {
+  const EigenVector scale = options.normalize_patches
+                                ? inverse_norms(row_square_sums(as_eigen(patches)))
+                                : EigenVector::Ones(patches.rows());
+  EigenVectorD sum = EigenVectorD::Zero(patches.cols());
+  for (int i = 0; i < patches.rows(); ++i) {
     const float* row = patches.row(i).data();
-    for (Eigen::Index j = 0; j < patches.cols(); ++j) {
+    for (int j = 0; j < patches.cols(); ++j) {
       const double x = row[j] * scale[i];
       switch (options.sign.value_or(GemSign::kClamp)) {
         case GemSign::kPreserve:
@@ -80,18 +80,19 @@ Vector gem_pool(const Matrix& patches, const GemOptions& options) {
       }
     }
   }
-  const VectorD mean = sum / static_cast<double>(patches.rows());
-  return mean
-      .unaryExpr([&](double m) { return std::copysign(std::pow(std::abs(m), 1 / options.p), m); })
-      .cast<float>();
+  const EigenVectorD mean = sum / static_cast<double>(patches.rows());
+  const auto root = [&](double m) {
+    return std::copysign(std::pow(std::abs(m), 1 / options.p), m);
+  };
+  return to_vector(mean.unaryExpr(root).cast<float>());
 }
 
 std::unique_ptr<Aggregator> make_gem(int feature_dim,
                                      const GemOptions& options,
                                      const LinearLayer& layer) {
   options.validate();
-  if (layer.weight.size() > 0 &&
-      (layer.weight.cols() != feature_dim || layer.bias.size() != layer.weight.rows())) {
+  if (!layer.weight.empty() &&
+      (layer.weight.cols() != feature_dim || std::ssize(layer.bias) != layer.weight.rows())) {
     throw std::invalid_argument(
         fmt::format("linear layer is {}x{} with {} biases, the features have {} columns",
                     layer.weight.rows(),

@@ -16,7 +16,7 @@ namespace ria {
 
 namespace {
 
-constexpr Eigen::Index kBlock = 256;  // rows that are read and compared at once
+constexpr std::int64_t kBlock = 256;  // rows that are read and compared at once
 constexpr std::uint64_t kMostStripes = 16;
 constexpr std::uint64_t kStripeBytes = 128u << 20;
 
@@ -30,16 +30,16 @@ int stripes(std::int64_t clusters, std::int64_t dim) {
 
 /// What a part of the rows adds to its centres.
 struct Sums {
-  MatrixD rows;
+  EigenMatrixD rows;
   std::vector<std::int64_t> counts;
   double cosines = 0;
 
-  Sums(Eigen::Index clusters, Eigen::Index dim)
-      : rows(MatrixD::Zero(clusters, dim)), counts(static_cast<std::size_t>(clusters), 0) {}
+  Sums(int clusters, int dim)
+      : rows(EigenMatrixD::Zero(clusters, dim)), counts(static_cast<std::size_t>(clusters), 0) {}
 
-  void add(const Matrix& block, const Matrix& directions) {
-    const Matrix scores = product(block, directions);
-    const Vector scale = inverse_norms(row_square_sums(block));
+  void add(const MatrixView& block, const EigenMatrix& directions) {
+    const EigenMatrix scores = product(block, directions);
+    const EigenVector scale = inverse_norms(row_square_sums(block));
     for (Eigen::Index i = 0; i < block.rows(); ++i) {
       const Eigen::Index best = largest(scores.row(i).data(), scores.cols());
       rows.row(best) += block.row(i).cast<double>();
@@ -57,7 +57,7 @@ struct Sums {
 
 /// One pass over all rows; not complete where a stop was requested.
 Sums assign(const RowSource& rows, const Matrix& centres, const KMeansOptions& options) {
-  const Matrix directions = cosine_directions(centres);
+  const EigenMatrix directions = cosine_directions(centres);
   const int parts = stripes(centres.rows(), centres.cols());
   const std::int64_t blocks = (rows.rows() + kBlock - 1) / kBlock;
   std::vector<Sums> sums(static_cast<std::size_t>(parts), Sums(centres.rows(), centres.cols()));
@@ -65,9 +65,9 @@ Sums assign(const RowSource& rows, const Matrix& centres, const KMeansOptions& o
     Matrix block;
     for (std::int64_t b = s * blocks / parts; b < (s + 1) * blocks / parts; ++b) {
       if (options.stop.stop_requested()) return;
-      block.resize(std::min<std::int64_t>(kBlock, rows.rows() - b * kBlock), centres.cols());
+      block.resize(static_cast<int>(std::min(kBlock, rows.rows() - b * kBlock)), centres.cols());
       rows.read(b * kBlock, block);
-      sums[static_cast<std::size_t>(s)].add(block, directions);
+      sums[static_cast<std::size_t>(s)].add(as_eigen(block), directions);
     }
   };
   parallel_for(parts, resolve_threads(options.num_threads), sum_stripe, options.stop);
@@ -76,10 +76,10 @@ Sums assign(const RowSource& rows, const Matrix& centres, const KMeansOptions& o
 }
 
 Matrix means(const Sums& sums) {
-  Matrix centres = Matrix::Zero(sums.rows.rows(), sums.rows.cols());
-  for (Eigen::Index k = 0; k < centres.rows(); ++k) {
+  Matrix centres(static_cast<int>(sums.rows.rows()), static_cast<int>(sums.rows.cols()));
+  for (int k = 0; k < centres.rows(); ++k) {
     const auto count = static_cast<double>(sums.counts[static_cast<std::size_t>(k)]);
-    if (count > 0) centres.row(k) = (sums.rows.row(k) / count).cast<float>();
+    if (count > 0) as_eigen(centres).row(k) = (sums.rows.row(k) / count).cast<float>();
   }
   return centres;
 }
@@ -94,13 +94,13 @@ Matrix choose_rows(const RowSource& rows, int count, std::uint32_t seed) {
   SplitMix64 random(seed);
   std::set<std::uint64_t> taken;
   Matrix chosen(count, rows.dim()), row(1, rows.dim());
-  for (Eigen::Index k = 0; k < count; ++k) {
+  for (int k = 0; k < count; ++k) {
     std::uint64_t drawn = 0;
     do {
       drawn = random.below(static_cast<std::uint64_t>(rows.rows()));
     } while (!taken.insert(drawn).second);
     rows.read(static_cast<std::int64_t>(drawn), row);
-    chosen.row(k) = row;
+    std::ranges::copy(row.values(), chosen.row(k).begin());
   }
   return chosen;
 }
@@ -120,7 +120,8 @@ KMeans cosine_kmeans(const RowSource& rows, Matrix start, const KMeansOptions& o
     const Sums sums = assign(rows, result.centres, options);
     if (options.stop.stop_requested()) break;
     Matrix next = means(sums);
-    result.moved = (next.cast<double>() - result.centres.cast<double>()).squaredNorm();
+    result.moved =
+        (as_eigen(next).cast<double>() - as_eigen(result.centres).cast<double>()).squaredNorm();
     result.centres = std::move(next);
     result.counts = sums.counts;
     result.mean_cosine = rows.rows() > 0 ? sums.cosines / static_cast<double>(rows.rows()) : 0;
@@ -140,7 +141,9 @@ std::uint64_t kmeans_bytes(int clusters, int dim) {
          4 * k * d * sizeof(double);
 }
 
-Matrix cosine_directions(const Matrix& centres) { return normalized_rows(centres).transpose(); }
+EigenMatrix cosine_directions(const Matrix& centres) {
+  return normalized_rows(as_eigen(centres)).transpose();
+}
 
 Eigen::Index largest(const float* values, Eigen::Index count) {
   return std::max_element(values, values + count) - values;

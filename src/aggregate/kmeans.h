@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "ria/features.h"
+#include "ria/eigen.h"
 
 namespace ria {
 
@@ -28,9 +28,9 @@ class MatrixRows final : public RowSource {
  public:
   explicit MatrixRows(const Matrix& rows) : rows_(rows) {}
   std::int64_t rows() const override { return rows_.rows(); }
-  int dim() const override { return static_cast<int>(rows_.cols()); }
+  int dim() const override { return rows_.cols(); }
   void read(std::int64_t begin, Matrix& out) const override {
-    out = rows_.middleRows(begin, out.rows());
+    as_eigen(out) = as_eigen(rows_).middleRows(begin, out.rows());
   }
 
  private:
@@ -64,7 +64,7 @@ KMeans cosine_kmeans(const RowSource& rows, Matrix start, const KMeansOptions& o
 std::uint64_t kmeans_bytes(int clusters, int dim);
 
 /// The centres at length one, as columns: rows times this are cosines, but for the rows' lengths.
-Matrix cosine_directions(const Matrix& centres);
+EigenMatrix cosine_directions(const Matrix& centres);
 
 /// The column of the largest value, the first of equal ones.
 Eigen::Index largest(const float* values, Eigen::Index count);

@@ -19,56 +19,56 @@ namespace ria {
 namespace {
 
 void check(const NetVladWeights& w) {
-  const Eigen::Index clusters = w.score.rows(), channels = w.score.cols();
+  const int clusters = w.score.rows(), channels = w.score.cols();
   const auto require = [](bool holds, const std::string& message) {
     if (!holds) throw std::invalid_argument("NetVLAD: " + message);
   };
-  require(w.score.size() > 0, "at least one cluster was expected");
+  require(!w.score.empty(), "at least one cluster was expected");
   require(w.centroids.rows() == clusters && w.centroids.cols() == channels,
           fmt::format("centroids are {}x{}, the scores {}x{}",
                       w.centroids.rows(),
                       w.centroids.cols(),
                       clusters,
                       channels));
-  require(w.score_bias.size() == 0 || w.score_bias.size() == clusters,
+  require(w.score_bias.empty() || std::ssize(w.score_bias) == clusters,
           fmt::format("{} biases for {} clusters", w.score_bias.size(), clusters));
-  if (w.whitening.weight.size() == 0) return;
+  if (w.whitening.weight.empty()) return;
   const Matrix& m = w.whitening.weight;
-  const Eigen::Index in = w.whitening.transposed ? m.rows() : m.cols();
-  const Eigen::Index out = w.whitening.transposed ? m.cols() : m.rows();
-  require(in == clusters * channels && out == w.whitening.bias.size(),
+  const int in = w.whitening.transposed ? m.rows() : m.cols();
+  const int out = w.whitening.transposed ? m.cols() : m.rows();
+  require(in == std::int64_t{clusters} * channels && out == std::ssize(w.whitening.bias),
           fmt::format("whitening takes {} values and has {} outputs and {} biases, {} values come",
                       in,
                       out,
                       w.whitening.bias.size(),
-                      clusters * channels));
+                      std::int64_t{clusters} * channels));
 }
 
 class NetVlad final : public Aggregator {
  public:
   explicit NetVlad(NetVladWeights weights)
-      : weights_(std::move(weights)), score_(weights_.score.transpose()) {}
+      : weights_(std::move(weights)), score_(as_eigen(weights_.score).transpose()) {}
 
   int dim() const override {
-    return static_cast<int>(weights_.whitening.weight.size() > 0 ? weights_.whitening.bias.size()
-                                                                 : weights_.centroids.size());
+    return static_cast<int>(weights_.whitening.weight.empty() ? weights_.centroids.size()
+                                                              : weights_.whitening.bias.size());
   }
 
   Descriptor aggregate(const PatchFeatures& features) const override {
-    const Vector square_sums = checked_square_sums(features, static_cast<int>(score_.rows()));
-    const Vector lengths = inverse_norms(square_sums);
-    const MatrixD residuals =
-        normalized_residuals(features.patches, lengths, assign(features.patches, lengths));
+    const EigenVector square_sums = checked_square_sums(features, static_cast<int>(score_.rows()));
+    const EigenVector lengths = inverse_norms(square_sums);
+    const auto patches = as_eigen(features.patches);
+    const EigenMatrixD residuals = normalized_residuals(patches, lengths, assign(patches, lengths));
     const Descriptor vlad = unit(flat(residuals));
-    return weights_.whitening.weight.size() > 0 ? whiten(vlad) : vlad;
+    return weights_.whitening.weight.empty() ? vlad : whiten(vlad);
   }
 
  private:
   /// One row a patch, one column a cluster; rows sum to one.
-  MatrixD assign(const Matrix& patches, const Vector& lengths) const {
-    MatrixD a = (lengths.asDiagonal() * product(patches, score_)).cast<double>();
-    if (weights_.score_bias.size() > 0) {
-      a.rowwise() += weights_.score_bias.transpose().cast<double>();
+  EigenMatrixD assign(const MatrixView& patches, const EigenVector& lengths) const {
+    EigenMatrixD a = (lengths.asDiagonal() * product(patches, score_)).cast<double>();
+    if (!weights_.score_bias.empty()) {
+      a.rowwise() += as_eigen(weights_.score_bias).transpose().cast<double>();
     }
     for (Eigen::Index i = 0; i < a.rows(); ++i) {
       a.row(i) = (a.row(i).array() - a.row(i).maxCoeff()).exp();
@@ -79,37 +79,39 @@ class NetVlad final : public Aggregator {
 
   /// Clusters x channels. In double: what is left of a sum of patches less the centre as often may
   /// be much smaller than either.
-  MatrixD normalized_residuals(const Matrix& patches,
-                               const Vector& lengths,
-                               const MatrixD& assignment) const {
-    const MatrixD scaled = lengths.cast<double>().asDiagonal() * assignment;
-    MatrixD v = product(MatrixD(scaled.transpose()), MatrixD(patches.cast<double>()));
-    const VectorD weight = assignment.colwise().sum();
-    v -= weight.asDiagonal() * weights_.centroids.cast<double>();
+  EigenMatrixD normalized_residuals(const MatrixView& patches,
+                                    const EigenVector& lengths,
+                                    const EigenMatrixD& assignment) const {
+    const EigenMatrixD scaled = lengths.cast<double>().asDiagonal() * assignment;
+    EigenMatrixD v = product(scaled.transpose(), patches.cast<double>());
+    const EigenVectorD weight = assignment.colwise().sum();
+    v -= weight.asDiagonal() * as_eigen(weights_.centroids).cast<double>();
     for (Eigen::Index k = 0; k < v.rows(); ++k) v.row(k) /= std::max(v.row(k).norm(), 1e-12);
     return v;
   }
 
-  VectorD flat(const MatrixD& v) const {
-    if (!weights_.channel_major) return Eigen::Map<const VectorD>(v.data(), v.size());
-    const MatrixD turned = v.transpose();
-    return Eigen::Map<const VectorD>(turned.data(), turned.size());
+  EigenVectorD flat(const EigenMatrixD& v) const {
+    if (!weights_.channel_major) return Eigen::Map<const EigenVectorD>(v.data(), v.size());
+    const EigenMatrixD turned = v.transpose();
+    return Eigen::Map<const EigenVectorD>(turned.data(), turned.size());
   }
 
   Descriptor whiten(const Descriptor& vlad) const {
     const Whitening& w = weights_.whitening;
-    const Vector y =
-        w.transposed ? transposed_times_vector(w.weight, vlad) : times_vector(w.weight, vlad);
-    return unit((y + w.bias).cast<double>());
+    const auto weight = as_eigen(w.weight);
+    const EigenVector x = as_eigen(vlad);
+    const EigenVector y =
+        w.transposed ? transposed_times_vector(weight, x) : times_vector(weight, x);
+    return unit((y + as_eigen(w.bias)).cast<double>());
   }
 
   NetVladWeights weights_;
-  Matrix score_;  ///< D x K
+  EigenMatrix score_;  ///< D x K
 };
 
 /// Each row at length one, in double as the initialisation is published.
-MatrixD unit_rows(const Matrix& centres) {
-  MatrixD rows = centres.cast<double>();
+EigenMatrixD unit_rows(const Matrix& centres) {
+  EigenMatrixD rows = as_eigen(centres).cast<double>();
   for (Eigen::Index k = 0; k < rows.rows(); ++k) {
     const double norm = rows.row(k).norm();
     if (!(norm > 0) || !std::isfinite(norm)) {
@@ -133,7 +135,7 @@ NetVladWeights netvlad_of_vocabulary(const Matrix& centres, double alpha) {
     throw std::invalid_argument(fmt::format("alpha is {}, a number above 0 was expected", alpha));
   }
   NetVladWeights weights;
-  weights.score = (alpha * unit_rows(centres)).cast<float>();
+  weights.score = to_matrix((alpha * unit_rows(centres)).cast<float>());
   weights.centroids = centres;
   return weights;
 }
@@ -142,7 +144,7 @@ std::unique_ptr<Aggregator> make_netvlad_from_vocabulary(const Matrix& centres, 
   return make_netvlad(netvlad_of_vocabulary(centres, alpha));
 }
 
-double netvlad_alpha(const Matrix& samples, const Matrix& centres) {
+double netvlad_alpha(const MatrixView& samples, const Matrix& centres) {
   if (centres.rows() < 2 || samples.rows() < 1 || samples.cols() != centres.cols()) {
     throw std::invalid_argument(
         fmt::format("{}x{} samples and {}x{} centres, rows of the same length and at least two "
@@ -152,11 +154,11 @@ double netvlad_alpha(const Matrix& samples, const Matrix& centres) {
                     centres.rows(),
                     centres.cols()));
   }
-  const MatrixD directions = unit_rows(centres).transpose();
-  const MatrixD cosines = product(MatrixD(samples.cast<double>()), directions);
+  const EigenMatrixD directions = unit_rows(centres).transpose();
+  const EigenMatrixD cosines = product(samples.cast<double>(), directions);
   double differences = 0;
   for (Eigen::Index i = 0; i < cosines.rows(); ++i) {
-    VectorD row = cosines.row(i);
+    EigenVectorD row = cosines.row(i);
     std::nth_element(row.data(), row.data() + 1, row.data() + row.size(), std::greater<>());
     differences += row[0] - row[1];
   }

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "nn/gemm.h"
 #include "ria/aggregator.h"
 
 namespace ria {
@@ -36,6 +37,6 @@ std::unique_ptr<Aggregator> make_netvlad_from_vocabulary(const Matrix& centres, 
 /// average: -ln(0.01) / mean difference of the two largest cosines. `samples` are rows of length
 /// one, as NetVLAD sees patches. Throws std::invalid_argument for fewer than two centres, no
 /// samples or samples that are as near to one centre as to another.
-double netvlad_alpha(const Matrix& samples, const Matrix& centres);
+double netvlad_alpha(const MatrixView& samples, const Matrix& centres);
 
 }  // namespace ria

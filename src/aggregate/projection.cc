@@ -53,9 +53,9 @@ class RandomState {
 
 }  // namespace
 
-MatrixD standard_normal(int rows, int columns, std::uint32_t seed) {
+EigenMatrixD standard_normal(int rows, int columns, std::uint32_t seed) {
   RandomState state(seed);
-  MatrixD normal(rows, columns);
+  EigenMatrixD normal(rows, columns);
   for (Eigen::Index i = 0; i < normal.size(); ++i) normal.data()[i] = state.normal();
   return normal;
 }
@@ -72,33 +72,49 @@ Matrix random_orthogonal(int rows, int columns, std::uint32_t seed) {
   for (int j = 0; j < columns; ++j) {
     if (qr.matrixQR()(j, j) < 0) q.col(j) = -q.col(j);
   }
-  return q.cast<float>();
+  return to_matrix(q.cast<float>());
 }
 
-PcaFitter::PcaFitter(int dim) : sum_(VectorD::Zero(dim)), second_moment_(MatrixD::Zero(dim, dim)) {}
+struct PcaFitter::Impl {
+  explicit Impl(int dim)
+      : sum(EigenVectorD::Zero(dim)), second_moment(EigenMatrixD::Zero(dim, dim)) {}
+
+  long long count = 0;
+  EigenVectorD sum;
+  EigenMatrixD second_moment;
+};
+
+PcaFitter::PcaFitter(int dim) : impl_(std::make_unique<Impl>(dim)) {}
+PcaFitter::~PcaFitter() = default;
+PcaFitter::PcaFitter(PcaFitter&&) noexcept = default;
+PcaFitter& PcaFitter::operator=(PcaFitter&&) noexcept = default;
 
 void PcaFitter::add(const Matrix& rows, bool normalize) {
-  const MatrixD x = (normalize ? normalized_rows(rows) : rows).cast<double>();
-  count_ += x.rows();
-  sum_ += x.colwise().sum().transpose();
-  second_moment_ += gram(x);
+  const EigenMatrixD x = normalize ? EigenMatrixD(normalized_rows(as_eigen(rows)).cast<double>())
+                                   : EigenMatrixD(as_eigen(rows).cast<double>());
+  impl_->count += x.rows();
+  impl_->sum += x.colwise().sum().transpose();
+  impl_->second_moment += gram(x);
 }
 
+long long PcaFitter::rows() const { return impl_->count; }
+
 Matrix PcaFitter::fit(int d) const {
-  const int dim = static_cast<int>(sum_.size());
+  const auto& [count, sum, second_moment] = *impl_;
+  const int dim = static_cast<int>(sum.size());
   if (d < 1 || d > dim) {
     throw std::invalid_argument(
         fmt::format("d is {}, it must be from 1 to the feature dimension {}", d, dim));
   }
-  if (count_ < 2) throw std::invalid_argument("PCA needs at least two rows");
-  const VectorD mean = sum_ / static_cast<double>(count_);
-  const MatrixD covariance =
-      second_moment_ / static_cast<double>(count_) - MatrixD(mean * mean.transpose());
-  return eigen_symmetric(covariance, d).vectors.cast<float>();
+  if (count < 2) throw std::invalid_argument("PCA needs at least two rows");
+  const EigenVectorD mean = sum / static_cast<double>(count);
+  const EigenMatrixD covariance =
+      second_moment / static_cast<double>(count) - EigenMatrixD(mean * mean.transpose());
+  return to_matrix(eigen_symmetric(covariance, d).vectors.cast<float>());
 }
 
 Matrix fit_pca(const Matrix& rows, int d) {
-  PcaFitter fitter(static_cast<int>(rows.cols()));
+  PcaFitter fitter(rows.cols());
   fitter.add(rows, false);
   return fitter.fit(d);
 }

@@ -8,6 +8,7 @@
 #include "aggregate/features.h"
 #include "aggregate/ria_steps.h"
 #include "ria/aggregator.h"
+#include "ria/eigen.h"
 
 namespace ria {
 
@@ -25,16 +26,16 @@ class Ria final : public Aggregator {
  public:
   Ria(int feature_dim, const RiaOptions& options, Matrix projection)
       : feature_dim_(feature_dim), options_(options), projection_(std::move(projection)) {
-    const auto d = projection_.size() > 0 ? projection_.cols() : feature_dim;
-    dim_ = static_cast<int>(d * (d + 1) / 2);
+    const int d = projection_.empty() ? feature_dim : projection_.cols();
+    dim_ = d * (d + 1) / 2;
   }
 
   int dim() const override { return dim_; }
 
   Descriptor aggregate(const PatchFeatures& features) const override {
-    const Vector square_sums = checked_square_sums(features, feature_dim_);
-    return unit(
-        ria_vector(ria_project(features.patches, square_sums, projection_, options_), options_));
+    const EigenVector square_sums = checked_square_sums(features, feature_dim_);
+    return unit(as_eigen(
+        ria_vector(ria_project(features.patches, square_sums, projection_, options_), options_)));
   }
 
  private:
@@ -45,6 +46,15 @@ class Ria final : public Aggregator {
 };
 
 }  // namespace
+
+Aggregator::~Aggregator() = default;
+
+std::vector<Descriptor> Aggregator::aggregate_together(
+    std::span<const PatchFeatures> pictures) const {
+  std::vector<Descriptor> descriptors;
+  for (const PatchFeatures& features : pictures) descriptors.push_back(aggregate(features));
+  return descriptors;
+}
 
 void RiaOptions::validate() const {
   const auto require = [](bool holds, const char* field, auto value, const char* expected) {
@@ -61,8 +71,8 @@ void RiaOptions::validate() const {
 MatrixD ria_covariance(const PatchFeatures& features,
                        const RiaOptions& options,
                        const Matrix& projection) {
-  const auto dim = projection.size() > 0 ? projection.rows() : features.patches.cols();
-  const Vector square_sums = checked_square_sums(features, static_cast<int>(dim));
+  const int dim = projection.empty() ? features.patches.cols() : projection.rows();
+  const EigenVector square_sums = checked_square_sums(features, dim);
   return regularized_covariance(ria_project(features.patches, square_sums, projection, options),
                                 options);
 }
@@ -71,14 +81,14 @@ std::unique_ptr<Aggregator> make_ria(int feature_dim,
                                      const RiaOptions& options,
                                      const Matrix& projection) {
   options.validate();
-  if (projection.size() > 0 && projection.rows() != feature_dim) {
+  if (!projection.empty() && projection.rows() != feature_dim) {
     throw std::invalid_argument(fmt::format(
         "projection has {} rows, the features have {} columns", projection.rows(), feature_dim));
   }
   return std::make_unique<Ria>(
       feature_dim,
       options,
-      projection.size() > 0 ? projection : make_projection(feature_dim, options));
+      projection.empty() ? make_projection(feature_dim, options) : projection);
 }
 
 }  // namespace ria

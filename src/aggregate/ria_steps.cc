@@ -45,18 +45,21 @@ MatrixD flatten(const MatrixD& c, const RiaOptions& options) {
 }  // namespace
 
 Matrix ria_project(const Matrix& patches,
-                   const Vector& square_sums,
+                   const EigenVector& square_sums,
                    const Matrix& projection,
                    const RiaOptions& options) {
-  Matrix x = projection.size() > 0 ? product(patches, projection) : patches;
+  Matrix x =
+      projection.empty() ? patches : to_matrix(product(as_eigen(patches), as_eigen(projection)));
   // The lengths divide the small product instead of the large input.
-  if (options.normalize_patches) x = inverse_norms(square_sums).asDiagonal() * x;
+  if (options.normalize_patches) {
+    as_eigen(x).array().colwise() *= inverse_norms(square_sums).array();
+  }
   return x;
 }
 
 MatrixD regularized_covariance(const Matrix& x, const RiaOptions& options) {
   MatrixD c = estimate(x, options);
-  c.diagonal().array() += options.eps;
+  as_eigen(c).diagonal().array() += options.eps;
   return c;
 }
 

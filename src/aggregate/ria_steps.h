@@ -4,13 +4,14 @@
 #pragma once
 
 #include "ria/aggregator.h"
+#include "ria/eigen.h"
 
 namespace ria {
 
 /// X = X_raw P, equation (1), of the patches as they are or at length one; an empty projection
 /// leaves them. `square_sums` are |row|^2.
 Matrix ria_project(const Matrix& patches,
-                   const Vector& square_sums,
+                   const EigenVector& square_sums,
                    const Matrix& projection,
                    const RiaOptions& options);
 

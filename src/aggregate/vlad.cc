@@ -18,33 +18,37 @@ class Vlad final : public Aggregator {
  public:
   Vlad(const Matrix& centres, const VladOptions& options)
       : options_(options),
-        centres_(centres.cast<double>()),
+        centres_(as_eigen(centres).cast<double>()),
         directions_(cosine_directions(centres)) {}
 
   int dim() const override { return static_cast<int>(centres_.size()); }
 
   Descriptor aggregate(const PatchFeatures& features) const override {
-    const Vector norms =
+    const EigenVector norms =
         inverse_norms(checked_square_sums(features, static_cast<int>(centres_.cols())));
-    const Vector scale =
-        options_.normalize_patches ? norms : Vector(Vector::Ones(features.patches.rows()));
-    const Matrix scores = product(features.patches, directions_);
-    MatrixD blocks = options_.vlad_soft ? soft_residuals(features.patches, scale, scores, norms)
-                                        : hard_residuals(features.patches, scale, scores);
+    const auto patches = as_eigen(features.patches);
+    const EigenVector scale = options_.normalize_patches
+                                  ? norms
+                                  : EigenVector(EigenVector::Ones(features.patches.rows()));
+    const EigenMatrix scores = product(patches, directions_);
+    EigenMatrixD blocks = options_.vlad_soft ? soft_residuals(patches, scale, scores, norms)
+                                             : hard_residuals(patches, scale, scores);
     if (options_.intra_normalize) {
       for (Eigen::Index k = 0; k < blocks.rows(); ++k) {
         const double norm = blocks.row(k).norm();
         if (norm > 0) blocks.row(k) /= norm;
       }
     }
-    return unit(Eigen::Map<const VectorD>(blocks.data(), blocks.size()));
+    return unit(Eigen::Map<const EigenVectorD>(blocks.data(), blocks.size()));
   }
 
  private:
   /// A patch is compared by its direction alone: its length does not change which is largest.
-  MatrixD hard_residuals(const Matrix& patches, const Vector& scale, const Matrix& scores) const {
-    MatrixD sums = MatrixD::Zero(centres_.rows(), centres_.cols());
-    VectorD counts = VectorD::Zero(centres_.rows());
+  EigenMatrixD hard_residuals(const MatrixView& patches,
+                              const EigenVector& scale,
+                              const EigenMatrix& scores) const {
+    EigenMatrixD sums = EigenMatrixD::Zero(centres_.rows(), centres_.cols());
+    EigenVectorD counts = EigenVectorD::Zero(centres_.rows());
     for (Eigen::Index i = 0; i < patches.rows(); ++i) {
       const Eigen::Index best = largest(scores.row(i).data(), scores.cols());
       sums.row(best) += (scale[i] * patches.row(i)).cast<double>();
@@ -55,24 +59,24 @@ class Vlad final : public Aggregator {
 
   /// Block k is the sum over patches q and ALL centres c of w_qk (x_q - c): what the published code
   /// computes, though w_qk (x_q - c_k) may have been meant.
-  MatrixD soft_residuals(const Matrix& patches,
-                         const Vector& scale,
-                         const Matrix& scores,
-                         const Vector& norms) const {
-    MatrixD weights = options_.soft_temperature *
-                      (norms.asDiagonal() * scores).cast<double>().transpose();  // K x N
+  EigenMatrixD soft_residuals(const MatrixView& patches,
+                              const EigenVector& scale,
+                              const EigenMatrix& scores,
+                              const EigenVector& norms) const {
+    EigenMatrixD weights = options_.soft_temperature *
+                           (norms.asDiagonal() * scores).cast<double>().transpose();  // K x N
     for (Eigen::Index i = 0; i < weights.cols(); ++i) {
       weights.col(i) = (weights.col(i).array() - weights.col(i).maxCoeff()).exp();
       weights.col(i) /= weights.col(i).sum();
     }
-    const MatrixD x = (scale.asDiagonal() * patches).cast<double>();
+    const EigenMatrixD x = (scale.asDiagonal() * patches).cast<double>();
     return static_cast<double>(centres_.rows()) * product(weights, x) -
            weights.rowwise().sum() * centres_.colwise().sum();
   }
 
   VladOptions options_;
-  MatrixD centres_;    // K x D, as they are: not at length one
-  Matrix directions_;  // D x K, at length one
+  EigenMatrixD centres_;    // K x D, as they are: not at length one
+  EigenMatrix directions_;  // D x K, at length one
 };
 
 }  // namespace
@@ -90,12 +94,12 @@ void VladOptions::validate() const {
 
 std::unique_ptr<Aggregator> make_vlad(const Matrix& centres, const VladOptions& options) {
   options.validate();
-  if (centres.size() == 0 || !centres.allFinite()) {
+  if (centres.empty() || !as_eigen(centres).allFinite()) {
     throw std::invalid_argument(
         fmt::format("the vocabulary is {}x{}{}, at least one centre of finite values was expected",
                     centres.rows(),
                     centres.cols(),
-                    centres.size() > 0 ? " with NaN or infinity" : ""));
+                    !centres.empty() ? " with NaN or infinity" : ""));
   }
   return std::make_unique<Vlad>(centres, options);
 }

@@ -3,7 +3,6 @@
 #include "ria/backbone.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <stdexcept>
 #include <string_view>
@@ -12,10 +11,11 @@
 #include "backbone/rootsift.h"
 #include "backbone/vgg.h"
 #include "backbone/vit.h"
+#include "fetch/cache.h"
 #include "ria/weights.h"
 #include "util/cpu.h"
+#include "util/nearest_name.h"
 #include "weights/architecture.h"
-#include "weights/cache.h"
 
 namespace ria {
 
@@ -79,8 +79,7 @@ const Network* find_network(const std::string& name) {
 
 const Network& known_network(const std::string& name) {
   if (const Network* network = find_network(name)) return *network;
-  throw std::invalid_argument(
-      fmt::format("unknown backbone '{}', known: {}", name, fmt::join(backbone_names(), ", ")));
+  throw std::invalid_argument(unknown_name("backbone", name, backbone_names(), "ria methods"));
 }
 
 VerifiedWeights weights_of(const Network& network, const BackboneOptions& options) {
@@ -124,6 +123,8 @@ void BackboneOptions::validate() const {
   }
 }
 
+Backbone::~Backbone() = default;
+
 std::unique_ptr<Backbone> Backbone::folded(const Matrix&) const { return nullptr; }
 
 std::vector<std::string> backbone_names() {
@@ -156,8 +157,26 @@ std::unique_ptr<Backbone> make_backbone(const BackboneWeights& weights,
 std::unique_ptr<Backbone> make_backbone(const std::string& name, const BackboneOptions& options) {
   options.validate();
   if (name == "rootsift") return make_rootsift();
-  const VerifiedWeights weights = weights_of(known_network(name), options);
-  return make_backbone({name, TensorFile::open(weights.file), weights.sha256}, options);
+  return make_backbone(open_backbone_weights(name, options), options);
+}
+
+BackboneWeights open_backbone_weights(const std::string& name, const BackboneOptions& options) {
+  const Network& network = known_network(name);
+  const VerifiedWeights weights = weights_of(network, options);
+  BackboneWeights opened{name, TensorFile::open(weights.file), weights.sha256};
+  check_architecture(network, opened.file);
+  return opened;
+}
+
+std::string backbone_in(const TensorFile& file) {
+  const std::string held = infer_architecture(file);
+  if (find_network(held) != nullptr) return held;
+  for (const Network& network : kNetworks) {
+    if (network.name == network.family.name && of_family(held, network.name)) {
+      return std::string(network.name);
+    }
+  }
+  throw std::runtime_error(file.path().string() + " holds an unknown network");
 }
 
 }  // namespace ria

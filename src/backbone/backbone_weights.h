@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ria/backbone.h"
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 
@@ -15,6 +15,14 @@ struct BackboneWeights {
   TensorFile file;
   std::string sha256;
 };
+
+/// The file that the options name, or the one in the weight cache. Throws as make_backbone() does,
+/// also where it holds another network.
+BackboneWeights open_backbone_weights(const std::string& name, const BackboneOptions& options);
+
+/// Of backbone_names(): the one a file holds, or the name of its kind. Throws std::runtime_error
+/// where it holds none.
+std::string backbone_in(const TensorFile& file);
 
 /// The backbone of weights.name from a file that is open already.
 std::unique_ptr<Backbone> make_backbone(const BackboneWeights& weights,

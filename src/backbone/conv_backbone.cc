@@ -28,7 +28,12 @@ std::array<float, 3> parse_mean(const TensorFile& file) {
   return mean;
 }
 
-void set_normalization(const TensorFile& file, Preprocessing& preprocessing) {
+}  // namespace
+
+Preprocessing conv_preprocessing(const TensorFile& file) {
+  Preprocessing preprocessing;
+  preprocessing.longest_side = 480;
+  preprocessing.min_side = 32;  // two cells of stride 16: a sliver of a picture still has a grid
   const auto it = file.metadata().find("normalization");
   const std::string name = it != file.metadata().end() ? it->second : "";
   if (name == "caffe") {
@@ -37,7 +42,10 @@ void set_normalization(const TensorFile& file, Preprocessing& preprocessing) {
     preprocessing.normalization = Normalization::kMinusMean;
     preprocessing.mean = parse_mean(file);
   }
+  return preprocessing;
 }
+
+namespace {
 
 class ConvBackbone final : public Backbone {
  public:
@@ -45,11 +53,8 @@ class ConvBackbone final : public Backbone {
       : name_(weights.name),
         sha256_(weights.sha256),
         net_(std::move(plan.steps), {plan.output}, options.precision),
-        dim_(net_.channels(plan.output)) {
-    set_normalization(weights.file, preprocessing_);
-    preprocessing_.longest_side = 480;
-    preprocessing_.min_side = 32;  // two cells of stride 16: a sliver of a picture still has a grid
-  }
+        dim_(net_.channels(plan.output)),
+        preprocessing_(conv_preprocessing(weights.file)) {}
 
   std::string name() const override { return name_; }
   int dim() const override { return dim_; }
@@ -62,7 +67,7 @@ class ConvBackbone final : public Backbone {
     net_.run(pixels, [&](int height, int width, int channels) {
       features.grid_height = height;
       features.grid_width = width;
-      features.patches.resize(static_cast<Eigen::Index>(height) * width, channels);
+      features.patches.resize(height * width, channels);
       return features.patches.data();
     });
     return features;
@@ -78,8 +83,10 @@ class ConvBackbone final : public Backbone {
 
 }  // namespace
 
-ConvBuilder::ConvBuilder(const TensorFile& file, std::map<std::string, std::string> names)
-    : file_(file), path_(file.path().string()), names_(std::move(names)) {
+ConvBuilder::ConvBuilder(const TensorFile& file,
+                         std::map<std::string, std::string> names,
+                         double bn_eps)
+    : file_(file), path_(file.path().string()), names_(std::move(names)), eps_(bn_eps) {
   const Metadata& metadata = file.metadata();
   if (const auto it = metadata.find("bn_eps"); it != metadata.end()) eps_ = std::stod(it->second);
 }
@@ -108,6 +115,8 @@ Convolution ConvBuilder::read(const std::string& conv,
     throw std::runtime_error(fmt::format("{}: {}.weight is not a square convolution", path_, conv));
   }
   Convolution result;
+  result.name = conv;
+  result.norm = norm;
   result.out = static_cast<int>(tensor.shape[0]);
   result.in = static_cast<int>(tensor.shape[1]);
   result.kernel = static_cast<int>(tensor.shape[2]);

@@ -10,7 +10,7 @@
 #include "backbone/backbone_weights.h"
 #include "nn/conv_net.h"
 #include "ria/backbone.h"
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 
@@ -24,9 +24,10 @@ struct ConvPlan {
 /// Collects the steps of a network from named tensors.
 class ConvBuilder {
  public:
-  /// `names`: canonical name -> name in the file. The file's metadata may say bn_eps (default
-  /// 1e-5).
-  ConvBuilder(const TensorFile& file, std::map<std::string, std::string> names);
+  /// `names`: canonical name -> name in the file. The file's metadata may say another bn_eps.
+  ConvBuilder(const TensorFile& file,
+              std::map<std::string, std::string> names,
+              double bn_eps = 1e-5);
 
   bool has(const std::string& name) const { return names_.count(name) != 0; }
   const std::string& path() const { return path_; }
@@ -48,12 +49,15 @@ class ConvBuilder {
   const TensorFile& file_;
   std::string path_;
   std::map<std::string, std::string> names_;
-  double eps_ = 1e-5;
+  double eps_;
   std::vector<ConvStep> steps_;
 };
 
-/// The plan as a backbone. The file's metadata may say normalization "caffe", or "minus_mean" with
-/// three numbers as "mean"; else it is ImageNet's.
+/// What a network of this file reads. Its metadata may say normalization "caffe", or "minus_mean"
+/// with three numbers as "mean"; else it is ImageNet's.
+Preprocessing conv_preprocessing(const TensorFile& file);
+
+/// The plan as a backbone.
 std::unique_ptr<Backbone> make_conv_backbone(const BackboneWeights& weights,
                                              ConvPlan plan,
                                              const BackboneOptions& options);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "backbone/position.h"
 
+#include <algorithm>
+
 #include "image/resize.h"
+#include "ria/eigen.h"
 
 namespace ria {
 
@@ -21,25 +24,22 @@ Taps axis(int side, int size, PositionRule rule) {
 Matrix resize_positions(const Matrix& table, int side, int height, int width, PositionRule rule) {
   if (height == side && width == side) return table;
   const Taps rows = axis(side, height, rule), columns = axis(side, width, rule);
-  const Eigen::Index dim = table.cols();
-  Matrix out(1 + static_cast<Eigen::Index>(height) * width, dim);
-  out.row(0) = table.row(0);
-  Matrix narrow(static_cast<Eigen::Index>(side) * width, dim);  // columns first
+  Matrix out(1 + height * width, table.cols());
+  std::ranges::copy(table.row(0), out.row(0).begin());
+  Matrix narrow(side * width, table.cols());  // columns first
   for (int y = 0; y < side; ++y) {
     for (int x = 0; x < width; ++x) {
-      auto sum = narrow.row(static_cast<Eigen::Index>(y) * width + x);
-      sum.setZero();
+      auto sum = as_eigen(narrow.row(y * width + x));
       for (int k = 0; k < columns.count[x]; ++k) {
-        sum += columns.of(x)[k] * table.row(1 + y * side + columns.first[x] + k);
+        sum += columns.of(x)[k] * as_eigen(table.row(1 + y * side + columns.first[x] + k));
       }
     }
   }
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      auto sum = out.row(1 + static_cast<Eigen::Index>(y) * width + x);
-      sum.setZero();
+      auto sum = as_eigen(out.row(1 + y * width + x));
       for (int k = 0; k < rows.count[y]; ++k) {
-        sum += rows.of(y)[k] * narrow.row(static_cast<Eigen::Index>(rows.first[y] + k) * width + x);
+        sum += rows.of(y)[k] * as_eigen(narrow.row((rows.first[y] + k) * width + x));
       }
     }
   }

@@ -38,17 +38,17 @@ class RootSift final : public Backbone {
   /// One row for each grid point and scale, scale by scale.
   PatchFeatures extract(const Pixels& pixels) const override {
     std::vector<DenseSift> scales;
-    Eigen::Index rows = 0;
+    int rows = 0;
     for (const float cell : kCells) {
       scales.push_back(dense_sift(pixels, kStep, cell));
-      rows += static_cast<Eigen::Index>(scales.back().histograms.size()) / kBins;
+      rows += static_cast<int>(scales.back().histograms.size()) / kBins;
     }
     PatchFeatures features{Matrix(rows, kBins), scales[0].grid_height, scales[0].grid_width, {}};
     float* row = features.patches.data();
     for (const DenseSift& scale : scales) {
       row = std::copy(scale.histograms.begin(), scale.histograms.end(), row);
     }
-    for (Eigen::Index i = 0; i < rows; ++i) root(features.patches.row(i).data());
+    for (int i = 0; i < rows; ++i) root(features.patches.row(i).data());
     return features;
   }
 };

@@ -8,8 +8,10 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "archive/bytes.h"
 #include "backbone/position.h"
-#include "weights/bytes.h"
+#include "backbone/vit_reader.h"
+#include "ria/eigen.h"
 
 namespace ria {
 
@@ -17,128 +19,9 @@ namespace {
 
 using Names = std::map<std::string, std::string>;
 
-/// Tensors of one network by their published names, each checked for its size.
-class Reader {
- public:
-  Reader(const TensorFile& file, const Names& names) : file_(file), names_(names) {}
-
-  bool has(const std::string& name) const { return names_.count(name) != 0; }
-
-  void release(const std::string& prefix) const {
-    for (auto it = names_.lower_bound(prefix); it != names_.end() && it->first.starts_with(prefix);
-         ++it) {
-      file_.at(it->second).release();
-    }
-  }
-
-  const Tensor& tensor(const std::string& name, std::int64_t expected) const {
-    const auto it = names_.find(name);
-    if (it == names_.end()) throw read_error(file_.path(), name + " is missing");
-    const Tensor& found = file_.at(it->second);
-    if (found.size() != expected) {
-      throw read_error(
-          file_.path(),
-          fmt::format("{} has {} values, {} were expected", it->second, found.size(), expected));
-    }
-    return found;
-  }
-
-  std::vector<float> values(const std::string& name, std::int64_t expected) const {
-    return tensor(name, expected).floats();
-  }
-
-  NormSource norm(const std::string& name, int dim) const {
-    return {values(name + ".weight", dim), values(name + ".bias", dim)};
-  }
-
-  LinearSource linear(const std::string& name, int outputs, int inputs) const {
-    LinearSource source{outputs, inputs, rows(name + ".weight", outputs, inputs), {}};
-    source.bias = has(name + ".bias") ? values(name + ".bias", outputs)
-                                      : std::vector<float>(static_cast<std::size_t>(outputs));
-    return source;
-  }
-
-  /// An adapter and nothing else by that name: one of another kind would be half read.
-  AdapterSource adapter(const std::string& name, int dim, int width) const {
-    AdapterSource source{linear(name + ".D_fc1", width, dim), linear(name + ".D_fc2", dim, width)};
-    source.in.bias = values(name + ".D_fc1.bias", width);
-    source.out.bias = values(name + ".D_fc2.bias", dim);
-    for (auto it = names_.lower_bound(name + "."); it != names_.end(); ++it) {
-      if (!it->first.starts_with(name + ".")) break;
-      if (it->first.starts_with(name + ".D_fc1.") || it->first.starts_with(name + ".D_fc2.")) {
-        continue;
-      }
-      throw read_error(file_.path(), it->second + " belongs to an adapter of an unknown kind");
-    }
-    return source;
-  }
-
-  /// Queries, keys and values as one layer, however the file keeps them.
-  LinearSource qkv(const std::string& attention, int dim) const {
-    if (has(attention + ".qkv.weight")) return linear(attention + ".qkv", 3 * dim, dim);
-    std::vector<LinearSource> parts;
-    LinearSource all{3 * dim, dim, {}, {}};
-    for (const char* part : {".q", ".k", ".v"}) {
-      parts.push_back(linear(attention + part, dim, dim));
-      all.bias.insert(all.bias.end(), parts.back().bias.begin(), parts.back().bias.end());
-    }
-    all.read = [parts, dim](int row, float* values) { parts[row / dim].read(row % dim, values); };
-    return all;
-  }
-
- private:
-  std::function<void(int, float*)> rows(const std::string& name, int outputs, int inputs) const {
-    const Tensor& found = tensor(name, static_cast<std::int64_t>(outputs) * inputs);
-    if (found.shape.front() != outputs) {  // as many values, but transposed
-      throw read_error(
-          file_.path(),
-          fmt::format(
-              "{} has {} rows, {} were expected", names_.at(name), found.shape.front(), outputs));
-    }
-    if (found.dtype == DType::F32) {
-      return [found, inputs](int row, float* values) {
-        const std::size_t bytes = inputs * sizeof(float);
-        std::memcpy(values, found.bytes.data() + row * bytes, bytes);
-      };
-    }
-    const auto all = std::make_shared<const std::vector<float>>(found.floats());
-    return [all, inputs](int row, float* values) {
-      std::copy_n(all->begin() + static_cast<std::ptrdiff_t>(row) * inputs, inputs, values);
-    };
-  }
-
-  const TensorFile& file_;
-  const Names& names_;
-};
-
-constexpr float kParallelAdapter = 0.2f;  // SelaVPR's share of the adapter beside the MLP
-
-BlockSource read_block(const Reader& reader, const VitShape& shape, int block) {
-  const std::string name = fmt::format("blocks.{}.", block);
-  const int dim = shape.dim;
-  BlockSource source;
-  source.norm1 = reader.norm(name + "norm1", dim);
-  source.norm2 = reader.norm(name + "norm2", dim);
-  if (shape.layer_scale) {
-    source.scale1 = reader.values(name + "ls1.gamma", dim);
-    source.scale2 = reader.values(name + "ls2.gamma", dim);
-  }
-  source.qkv = reader.qkv(name + "attn", dim);
-  source.proj = reader.linear(name + "attn.proj", dim, dim);
-  source.up = shape.gated ? reader.linear(name + "mlp.w12", 2 * shape.hidden, dim)
-                          : reader.linear(name + "mlp.fc1", shape.hidden, dim);
-  source.down = reader.linear(name + (shape.gated ? "mlp.w3" : "mlp.fc2"), dim, shape.hidden);
-  if (shape.adapter > 0) {
-    source.adapter1 = reader.adapter(name + "adapter1", dim, shape.adapter);
-    source.adapter2 = reader.adapter(name + "adapter2", dim, shape.adapter);
-    source.adapter2->factor = kParallelAdapter;
-  }
-  return source;
-}
-
-Matrix matrix_of(const std::vector<float>& values, int columns) {
-  return Eigen::Map<const Matrix>(
-      values.data(), static_cast<Eigen::Index>(values.size()) / columns, columns);
+Matrix matrix_of(std::vector<float> values, int columns) {
+  const int rows = static_cast<int>(values.size()) / columns;
+  return {rows, columns, std::move(values)};
 }
 
 }  // namespace
@@ -162,33 +45,34 @@ void Vit::load(const TensorFile& file, Precision precision) {
   if (names.empty()) throw read_error(file.path(), "it holds no vision transformer");
   shape_ = vit_shape(file, names);
   if (output_.stride == 0) output_.stride = shape_.patch;
-  const Reader reader(file, names);
+  const VitReader reader(file, names);
   const int dim = shape_.dim, pixels = 3 * shape_.patch * shape_.patch;
 
   auto transformer = std::make_shared<Transformer>(
       TransformerShape{dim, shape_.heads, shape_.hidden, shape_.gated, 1e-6f}, precision);
   LinearSource embedding = reader.linear("patch_embed.proj", dim, pixels);
-  patch_bias_ = Eigen::Map<const Vector>(embedding.bias.data(), dim);
+  patch_bias_ = embedding.bias;
   embedding.bias.assign(dim, 0.0f);  // it is part of start()
   transformer->set_embedding(embedding);
   for (int block = 0; block < output_.blocks; ++block) {
-    transformer->add_block(read_block(reader, shape_, block));
+    transformer->add_block(reader.block(shape_, block));
+    if (shape_.adapters == VitAdapters::kSide) transformer->add_side(reader.side(shape_, block));
     reader.release(fmt::format("blocks.{}.", block));  // packed: the file's pages may go
   }
   table_ = matrix_of(reader.values("pos_embed", (1LL + shape_.grid * shape_.grid) * dim), dim);
-  leading_ = Matrix(1 + shape_.registers, dim);
-  leading_.row(0) = matrix_of(reader.values("cls_token", dim), dim);
+  std::vector<float> leading = reader.values("cls_token", dim);
   if (shape_.registers > 0) {
-    leading_.bottomRows(shape_.registers) =
-        matrix_of(reader.values("register_tokens", 1LL * shape_.registers * dim), dim);
+    const auto registers = reader.values("register_tokens", 1LL * shape_.registers * dim);
+    leading.insert(leading.end(), registers.begin(), registers.end());
   }
+  leading_ = matrix_of(std::move(leading), dim);
   if (output_.final_norm) transformer->set_final_norm(reader.norm("norm", dim));
   transformer_ = std::move(transformer);
   if (output_.facet != Facet::kToken) load_facet(file, names);
 }
 
 void Vit::load_facet(const TensorFile& file, const Names& names) {
-  const Reader reader(file, names);
+  const VitReader reader(file, names);
   const int dim = shape_.dim, part = static_cast<int>(output_.facet) - 1;  // query, key, value
   const std::string name = fmt::format("blocks.{}.", output_.blocks);
   facet_norm_ = reader.norm(name + "norm1", dim);
@@ -206,15 +90,16 @@ void Vit::load_facet(const TensorFile& file, const Names& names) {
 }
 
 std::unique_ptr<Vit> Vit::folded(const Matrix& projection) const {
-  if (facet_weight_.size() == 0) return nullptr;
+  if (facet_weight_.empty()) return nullptr;
   if (projection.rows() != facet_weight_.rows()) {
     throw std::invalid_argument(fmt::format("projection has {} rows, the features have {} columns",
                                             projection.rows(),
                                             facet_weight_.rows()));
   }
   std::unique_ptr<Vit> other(new Vit(*this));
-  other->facet_weight_ = projection.transpose() * facet_weight_;
-  other->facet_bias_ = projection.transpose() * facet_bias_;
+  const auto turned = as_eigen(projection).transpose();
+  other->facet_weight_ = to_matrix(turned * as_eigen(facet_weight_));
+  other->facet_bias_ = to_vector(turned * as_eigen(facet_bias_));
   other->transformer_ =
       transformer_->with_facet(facet_norm_, other->facet_weight_, other->facet_bias_);
   return other;
@@ -232,10 +117,11 @@ std::shared_ptr<const Matrix> Vit::start(int height, int width) const {
   }
   const Matrix position = positions(height, width);
   auto start = std::make_shared<Matrix>(position.rows() + shape_.registers, shape_.dim);
-  start->topRows(leading_.rows()) = leading_;
-  start->row(0) += position.row(0);  // registers have no position
-  start->bottomRows(position.rows() - 1) =
-      position.bottomRows(position.rows() - 1).rowwise() + patch_bias_.transpose();
+  const int patches = position.rows() - 1;
+  as_eigen(*start).topRows(leading_.rows()) = as_eigen(leading_);
+  as_eigen(*start).row(0) += as_eigen(position).row(0);  // registers have no position
+  as_eigen(*start).bottomRows(patches) =
+      as_eigen(position).bottomRows(patches).rowwise() + as_eigen(patch_bias_).transpose();
   starts_->entries.push_front({height, width, start});
   if (starts_->entries.size() > kMostGrids) starts_->entries.pop_back();
   return start;
@@ -246,7 +132,7 @@ void Vit::read_patches(const Pixels& pixels, int first, int count, int lanes, fl
   const int patch = shape_.patch, columns = grid(pixels.width);
   std::memset(panel, 0, sizeof(float) * 3 * patch * patch * lanes);
   for (int t = 0; t < count; ++t) {
-    const int index = first + t - static_cast<int>(leading_.rows());
+    const int index = first + t - leading_.rows();
     if (index < 0) continue;
     const int top = index / columns * output_.stride, left = index % columns * output_.stride;
     float* to = panel + t;
@@ -274,7 +160,8 @@ void Vit::run(const Pixels& pixels, const Transformer::RowOf& row_of) const {
   const auto read = [&](int first, int count, int lanes, float* panel) {
     read_patches(pixels, first, count, lanes, panel);
   };
-  transformer_->run(read, *start(grid(pixels.height), grid(pixels.width)), row_of);
+  const int rows = grid(pixels.height), columns = grid(pixels.width);
+  transformer_->run(read, *start(rows, columns), row_of, {rows, columns});
 }
 
 Matrix Vit::tokens(const Pixels& pixels) const {
@@ -299,6 +186,15 @@ PatchFeatures Vit::features(const Pixels& pixels) const {
   return features;
 }
 
+Preprocessing vit_preprocessing(const VitShape& shape, int stride) {
+  Preprocessing result;
+  result.normalization = Normalization::kImagenet;
+  result.longest_side = shape.layer_scale ? 640 : 320;
+  result.multiple = stride;
+  result.min_side = 2 * shape.patch;
+  return result;
+}
+
 namespace {
 
 class VitBackbone final : public Backbone {
@@ -311,13 +207,7 @@ class VitBackbone final : public Backbone {
   std::string weights_sha256() const override { return sha256_; }
 
   Preprocessing preprocessing() const override {
-    const bool own_stride = vit_->output().stride == vit_->shape().patch;
-    Preprocessing result;
-    result.normalization = Normalization::kImagenet;
-    result.longest_side = vit_->shape().layer_scale ? 640 : 320;
-    result.multiple = own_stride ? vit_->shape().patch : vit_->output().stride;
-    result.min_side = 2 * vit_->shape().patch;
-    return result;
+    return vit_preprocessing(vit_->shape(), vit_->output().stride);
   }
 
   PatchFeatures extract(const Pixels& pixels) const override { return vit_->features(pixels); }
@@ -344,7 +234,9 @@ int default_layer(const VitShape& shape) {
   return shape.depth * 4 / 5 - (shape.depth == 12 ? 0 : 1);
 }
 
-VitOutput resolve(const VitShape& shape, const BackboneOptions& options) {
+}  // namespace
+
+VitOutput vit_output(const VitShape& shape, const BackboneOptions& options) {
   VitOutput output;
   output.facet = options.facet.value_or(options.final_norm  ? Facet::kToken
                                         : shape.layer_scale ? Facet::kValue
@@ -372,12 +264,10 @@ VitOutput resolve(const VitShape& shape, const BackboneOptions& options) {
   return output;
 }
 
-}  // namespace
-
 std::unique_ptr<Backbone> make_vit(const BackboneWeights& weights, const BackboneOptions& options) {
   const Names names = canonical_vit_names(weights.file);
   if (names.empty()) throw read_error(weights.file.path(), "it holds no vision transformer");
-  const VitOutput output = resolve(vit_shape(weights.file, names), options);
+  const VitOutput output = vit_output(vit_shape(weights.file, names), options);
   return std::make_unique<VitBackbone>(
       weights.name,
       weights.sha256,

@@ -10,7 +10,7 @@
 #include "nn/transformer.h"
 #include "ria/backbone.h"
 #include "ria/image.h"
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 #include "weights/vit_names.h"
 
 namespace ria {
@@ -45,6 +45,9 @@ class Vit {
   const VitOutput& output() const { return output_; }
   int dim() const { return transformer_->output_dim(); }
   double flops(int tokens) const { return transformer_->flops(tokens); }
+  /// What the tokens of a grid start from but their pixels: class token and registers, positions,
+  /// the embedding's bias.
+  std::shared_ptr<const Matrix> start(int height, int width) const;
 
  private:
   Vit() = default;
@@ -67,8 +70,14 @@ class Vit {
   // Positions of the last few grids, with everything a token starts from but its pixels.
   struct StartCache;
   std::shared_ptr<StartCache> starts_;
-  std::shared_ptr<const Matrix> start(int height, int width) const;
 };
+
+/// What the options ask of a network of this shape; unset ones are its own. Throws
+/// std::invalid_argument for what it has not.
+VitOutput vit_output(const VitShape& shape, const BackboneOptions& options);
+
+/// What a network of this shape reads, with so many pixels between patches.
+Preprocessing vit_preprocessing(const VitShape& shape, int stride);
 
 std::unique_ptr<Backbone> make_vit(const BackboneWeights& weights, const BackboneOptions& options);
 

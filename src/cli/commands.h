@@ -19,6 +19,7 @@ void add_weights(CLI::App& program);
 void add_weights_verify(CLI::App& weights);
 void add_vocabulary(CLI::App& program);
 void add_simulate(CLI::App& program);
+void add_train(CLI::App& program);
 void add_demo(CLI::App& program);
 
 }  // namespace ria::cli

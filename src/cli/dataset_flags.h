@@ -14,9 +14,10 @@ namespace ria::cli {
 
 class DatasetFlags {
  public:
-  void add(CLI::App& command);
+  /// `prefix` stands before every flag's name: "val_" gives --val_split.
+  void add(CLI::App& command, const std::string& prefix = "");
   /// With --positive_dist_threshold, which other commands have for folders too.
-  void add_threshold(CLI::App& command, const std::string& text);
+  void add_threshold(CLI::App& command, const std::string& text, const std::string& prefix = "");
 
   /// What the flags say; validated where the dataset is read.
   const DatasetOptions& options() const { return options_; }
@@ -28,12 +29,17 @@ class DatasetFlags {
 /// The flags that name a dataset: by name and folder, by a file, or by two folders.
 class DatasetSource {
  public:
-  void add(CLI::App& command);
+  /// `prefix` stands before every flag's name: "val_" gives --val_dataset.
+  void add(CLI::App& command, const std::string& prefix = "");
   /// With --no_labels, for commands that have an answer to give without them.
   void add_no_labels(CLI::App& command);
 
   /// What the flags name; throws std::invalid_argument naming the flag that is missing.
   Dataset load() const;
+  /// Whether any dataset was named.
+  bool given() const {
+    return !dataset_.empty() || !database_folder_.empty() || !queries_folder_.empty();
+  }
   /// Whether the right answers are known.
   bool labelled() const { return !no_labels_; }
 
@@ -42,12 +48,20 @@ class DatasetSource {
   Dataset load_json() const;
   void require_folders() const;
 
+  std::string prefix_;
   std::string dataset_, data_folder_, database_folder_, queries_folder_;
   bool no_labels_ = false;
   DatasetFlags flags_;
 };
 
-/// One line on standard error for each of the dataset's remarks.
+/// A file of ground truth; a name was meant if there is none and it does not look like one. `flag`
+/// gave it, `folder_flag` would go with a name.
+Dataset load_json_dataset(const std::string& file_or_name,
+                          const std::string& flag,
+                          const std::string& folder_flag);
+
+/// One line on standard error for each remark.
+void print_remarks(const std::vector<std::string>& remarks);
 void print_remarks(const Dataset& dataset);
 
 }  // namespace ria::cli

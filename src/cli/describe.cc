@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "ria/store.h"
-#include "util/files.h"
 
 namespace ria::cli {
 
@@ -25,7 +24,8 @@ struct Describe {
       throw std::invalid_argument(
           fmt::format("--out is '{}', a name ending in .npy or .h5 was expected", out));
     }
-    check_writable(target);
+    const std::string name = method.methods()[0];
+    check_descriptor_file(target);
     std::vector<fs::path> pictures;
     for (const std::string& path : paths) {
       const auto found = list_pictures(path);
@@ -33,7 +33,7 @@ struct Describe {
     }
     RunOptions options = run_options("describing", method.num_threads());
     if (paths.size() == 1 && fs::is_directory(paths[0])) options.names_relative_to = paths[0];
-    Recognizer recognizer(method.methods()[0], method.options());
+    Recognizer recognizer(name, method.options());
     recognizer.fit(pictures, options);
     Descriptions all = recognizer.describe(pictures, options);
     report_failures(all.failures, pictures.size());

@@ -136,6 +136,13 @@ void MethodFlags::add_head(CLI::App& command) {
 void MethodFlags::add_behind_head(CLI::App& command) {
   const std::string group = "Behind the descriptor";
   command
+      .add_option("--cross_image",
+                  options_.cross_image,
+                  "supervlad, cricavpr: so many pictures, as listed, go through the cross-image "
+                  "encoder together (published: 8 and 16); unset: 1")
+      ->type_name("N")
+      ->group(group);
+  command
       .add_flag("--center", options_.post.center, "remove the database's mean descriptor, then L2")
       ->group(group);
   command.add_option("--pca", options_.post.pca, "keep so many directions of largest variance")
@@ -189,11 +196,17 @@ void MethodFlags::add_image(CLI::App& command) {
       ->excludes(longest)
       ->group(group);
   command
+      .add_flag("--round_size",
+                options_.round_size,
+                "resize to the nearest multiple of the patch instead of cropping to one")
+      ->group(group);
+  command
       .add_option("--resize",
                   options_.resize,
                   "pil_bilinear, pil_bicubic, pil_lanczos, tensor_bilinear[_aa], "
                   "tensor_bicubic[_aa] or tensor_nearest")
       ->group(group);
+  add_ignore_orientation(command, options_.ignore_orientation)->group(group);
   const std::string network = "Network";
   command
       .add_option("--cut",
@@ -253,6 +266,11 @@ MethodOptions MethodFlags::options() const {
   }
   options.validate();
   return options;
+}
+
+CLI::Option* add_ignore_orientation(CLI::App& command, bool& field) {
+  return command.add_flag(
+      "--ignore_orientation", field, "pictures as stored, whatever EXIF says of the camera");
 }
 
 RunOptions run_options(const std::string& label, int num_threads) {

@@ -48,6 +48,9 @@ class MethodFlags {
   int num_threads_ = 0;
 };
 
+/// --ignore_orientation
+CLI::Option* add_ignore_orientation(CLI::App& command, bool& field);
+
 /// Threads, progress on the terminal under this label, and Ctrl-C.
 RunOptions run_options(const std::string& label, int num_threads);
 

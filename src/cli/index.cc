@@ -16,11 +16,12 @@ struct Build {
   MethodFlags method;
 
   void run() {
+    const std::string name = method.methods()[0];
     check_writable(out);
     const auto pictures = list_pictures(folder);
     RunOptions options = run_options("indexing", method.num_threads());
     options.names_relative_to = folder;
-    Recognizer recognizer(method.methods()[0], method.options());
+    Recognizer recognizer(name, method.options());
     recognizer.fit(pictures, options);
     Descriptions described = recognizer.describe(pictures, options);
     report_failures(described.failures, pictures.size());

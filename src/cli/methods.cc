@@ -95,6 +95,11 @@ void check(const std::vector<std::string>& names) {
     std::fflush(stdout);
   };
   const auto checks = check_methods(names, options);
+  const std::size_t asked = names.empty() ? methods().size() : names.size();
+  if (checks.size() < asked) {
+    throw CommandInterrupted(
+        fmt::format("interrupted after {} of {} methods", checks.size(), asked));
+  }
   const auto bad =
       std::count_if(checks.begin(), checks.end(), [](const auto& one) { return !one.good(); });
   fmt::print("{} of {} methods are good\n", checks.size() - bad, checks.size());

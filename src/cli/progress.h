@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ria/recognizer.h"
+#include "ria/train.h"
 
 namespace ria::cli {
 
@@ -16,6 +17,13 @@ ProgressCallback progress_line(const std::string& label);
 /// The same for bytes; a total of 0 is not known.
 std::function<void(std::uint64_t done, std::uint64_t total)> byte_progress_line(
     const std::string& label);
+
+/// The same for training: loss, recall, pictures/s and the time left.
+std::function<void(const TrainProgress&)> training_line();
+
+/// A new line if the cursor stands behind progress on a terminal, else nothing: what a message must
+/// begin with.
+const char* progress_line_end();
 
 /// "346.4 MB"
 std::string byte_count(std::uint64_t bytes);

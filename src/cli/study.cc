@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/dataset_flags.h"
 #include "cli/flags.h"
+#include "cli/train_flags.h"
 #include "ria/report.h"
 #include "ria/weights.h"
 #include "util/files.h"
@@ -43,10 +44,31 @@ struct Study {
   StudyOptions options;
   std::string weights, precision = to_string(Precision::kFp32);
   int num_threads = 0;
+  TrainingSource training;
+  TrainOptions recipe;
 
   fs::path cache() const {
     if (feature_cache == "none") return {};
     return feature_cache == "default" ? cache_folder() / "features" : fs::path(feature_cache);
+  }
+
+  /// Every rung of ft-components that is not trained yet.
+  void train_rungs() {
+    if (!training.given()) return;
+    if (name != "ft-components" || options.runs.empty()) {
+      throw std::invalid_argument("--train_folder goes with ft-components and --runs");
+    }
+    recipe.backbone = options.backbone;
+    recipe.network.weights = weights;
+    recipe.num_threads = num_threads;
+    recipe.ignore_orientation = options.method.ignore_orientation;
+    recipe.validate();
+    const TrainingSet set = training.load();
+    print_remarks(set.remarks);
+    for (const TrainRung& rung : train_ladder(recipe)) {
+      const TrainRun run = training_run(options.runs / rung.folder, recipe.backbone);
+      report_failures(train(set, std::nullopt, rung.options, run).failures, set.pictures.size());
+    }
   }
 
   void run() {
@@ -60,6 +82,8 @@ struct Study {
     });
     const Dataset dataset = known ? source.load() : Dataset{};
     print_remarks(dataset);
+    train_rungs();
+    if (!options.runs.empty()) options.method.backbone.weights.clear();  // each rung has its own
     options.evaluate.run = run_options("describing", num_threads);
     options.evaluate.run.feature_cache = cache();
     if (!report.empty()) check_report(report);
@@ -106,7 +130,17 @@ void add_study(CLI::App& program) {
       ->type_name("FILE");
   command->add_option("--weights", state->weights, "weight file instead of the cached one")
       ->type_name("FILE");
+  flag("--runs",
+       state->options.runs,
+       "ft-components: folder of the runs training_free, unfreeze, projection, heads and mlp")
+      ->type_name("FOLDER");
+  state->training.add(*command, false);
+  const char* training = "Training (ft-components, with --train_folder)";
+  flag("--epochs", state->recipe.epochs, "0: enough for 400 steps, 4 at least")->group(training);
+  flag("--places_per_batch", state->recipe.places_per_batch, "places")->group(training);
+  flag("--augment", state->recipe.augment, "standard, none or cached:N")->group(training);
   flag("--precision", state->precision, "fp32, int8 or bf16");
+  add_ignore_orientation(*command, state->options.method.ignore_orientation);
   flag("--num_threads", state->num_threads, "threads; 0: all cores");
   command->callback([state] { state->run(); });
 }

@@ -92,13 +92,14 @@ struct Build {
       throw std::invalid_argument(
           fmt::format("--out is '{}', a name ending in .safetensors was expected", out));
     }
+    const std::string name = method.methods()[0];
     MethodOptions options = method.options();
     const bool normalize_patches = std::exchange(
         options.ria.normalize_patches, true);  // whole features: no projection inside the network
     options.vlad.vocabulary = "database";      // a published one is not needed here
     check_writable(out);
     const auto pictures = list_pictures(folder);
-    const Recognizer recognizer(method.methods()[0], options);
+    const Recognizer recognizer(name, options);
     vocabulary.run = run_options("describing", method.num_threads());
     vocabulary.on_iteration = iteration_lines();
     Vocabulary made = build_vocabulary(
@@ -131,10 +132,11 @@ struct Build {
 void print_info(const std::string& name) {
   const Matrix centres = read_vocabulary(name);
   const WeightsInfo info = weights_info(fs::exists(name) ? fs::path(name) : cached_weights(name));
-  const Vector lengths = centres.rowwise().norm();
-  std::vector<float> used;
-  for (const float length : lengths) {
-    if (length > 0) used.push_back(length);
+  std::vector<double> used;
+  for (int k = 0; k < centres.rows(); ++k) {
+    double squares = 0;
+    for (const double value : centres.row(k)) squares += value * value;
+    if (squares > 0) used.push_back(std::sqrt(squares));
   }
   std::sort(used.begin(), used.end());
   fmt::print("file               {}\nclusters           {}\ndim                {}\n",

@@ -9,11 +9,11 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "archive/bytes.h"
 #include "dataset/forms.h"
 #include "dataset/natural_order.h"
 #include "dataset/pictures.h"
 #include "dataset/tables.h"
-#include "weights/bytes.h"
 
 namespace ria {
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "archive/bytes.h"
 #include "dataset/forms.h"
 #include "dataset/pictures.h"
 #include "dataset/positives.h"
-#include "weights/bytes.h"
-#include "weights/mat.h"
+#include "tensor/mat.h"
 
 namespace ria {
 

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "archive/bytes.h"
 #include "dataset/forms.h"
 #include "dataset/pictures.h"
 #include "dataset/positives.h"
 #include "dataset/tables.h"
-#include "weights/bytes.h"
-#include "weights/npy.h"
-#include "weights/npy_objects.h"
+#include "tensor/npy.h"
+#include "tensor/npy_objects.h"
 
 namespace ria {
 

@@ -7,11 +7,11 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "archive/bytes.h"
 #include "dataset/forms.h"
 #include "dataset/pictures.h"
 #include "dataset/positives.h"
 #include "dataset/tables.h"
-#include "weights/bytes.h"
 
 namespace ria {
 

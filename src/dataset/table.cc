@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The datasets known by name: an explicit list, the paper's first.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <stdexcept>
 
 #include "dataset/forms.h"
+#include "util/nearest_name.h"
 
 namespace ria {
 
@@ -158,8 +158,7 @@ const DatasetEntry& find_entry(const std::string& name) {
     if (entry.info.name == name) return entry;
     names.push_back(entry.info.name);
   }
-  throw std::invalid_argument(
-      fmt::format("unknown dataset '{}', known are: {}", name, fmt::join(names, ", ")));
+  throw std::invalid_argument(unknown_name("dataset", name, names, "ria datasets"));
 }
 
 const DatasetInfo& find_dataset(const std::string& name) { return find_entry(name).info; }

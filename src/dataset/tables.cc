@@ -8,11 +8,11 @@
 #include <limits>
 #include <stdexcept>
 
+#include "archive/bytes.h"
 #include "dataset/pictures.h"
-#include "weights/bytes.h"
-#include "weights/npy.h"
-#include "weights/npy_header.h"
-#include "weights/npy_objects.h"
+#include "tensor/npy.h"
+#include "tensor/npy_header.h"
+#include "tensor/npy_objects.h"
 
 namespace ria {
 
@@ -107,12 +107,15 @@ std::vector<std::vector<double>> read_rows(const fs::path& file) {
 }
 
 std::map<std::string, std::vector<std::string>> read_csv(const fs::path& file) {
-  const auto cells = [](const std::string& line) {
+  const auto cells = [](std::string_view line) {
     std::vector<std::string> all(1);
+    bool quoted = false;
     for (const char c : line) {
-      if (c == ',') {
+      if (c == ',' && !quoted) {
         all.emplace_back();
-      } else if (c != '"') {
+      } else if (c == '"') {
+        quoted = !quoted;
+      } else {
         all.back() += c;
       }
     }
@@ -120,8 +123,12 @@ std::map<std::string, std::vector<std::string>> read_csv(const fs::path& file) {
   };
   const std::vector<std::string> lines = read_lines(file);
   if (lines.empty()) throw read_error(file, "a line with the columns' titles was expected");
-  const std::vector<std::string> titles = cells(lines[0]);
+  std::string_view first = lines[0];
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (first.starts_with(kByteOrderMark)) first.remove_prefix(kByteOrderMark.size());
+  const std::vector<std::string> titles = cells(first);
   std::map<std::string, std::vector<std::string>> columns;
+  for (const std::string& title : titles) columns[title];
   for (std::size_t row = 1; row < lines.size(); ++row) {
     std::vector<std::string> values = cells(lines[row]);
     values.resize(titles.size());

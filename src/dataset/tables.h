@@ -24,8 +24,8 @@ ListedPositives read_positive_lists(const std::filesystem::path& file);
 /// The rows of a numeric .npy with two axes (also of one that holds Python numbers).
 std::vector<std::vector<double>> read_rows(const std::filesystem::path& file);
 
-/// The columns of comma-separated text by their titles in the first line; rows that are shorter
-/// are filled with empty text.
+/// The columns of comma-separated text by their titles in the first line; a comma between quotes is
+/// text. Lines that are empty are not counted, rows that are shorter are filled with empty text.
 std::map<std::string, std::vector<std::string>> read_csv(const std::filesystem::path& file);
 
 /// The finite number a text is, spaces around it ignored; throws std::runtime_error naming `where`.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "ria/eigen.h"
 #include "ria/version.h"
 #include "util/json.h"
 
@@ -20,7 +21,7 @@ using nlohmann::json;
 /// Rows of some pictures of many.
 Descriptions choose(const Descriptions& all, const std::vector<int>& pictures) {
   Descriptions chosen;
-  chosen.descriptors = all.descriptors(pictures, Eigen::all);
+  chosen.descriptors = to_matrix(as_eigen(all.descriptors)(pictures, Eigen::all));
   for (const int i : pictures) {
     chosen.names.push_back(all.names[i]);
     chosen.image_sizes.push_back(all.image_sizes[i]);
@@ -150,7 +151,9 @@ std::vector<Evaluation> evaluate(const Dataset& dataset,
   for (const auto& recognizer : recognizers) views.push_back(recognizer.get());
   std::vector<std::filesystem::path> pictures = dataset.database;
   pictures.insert(pictures.end(), dataset.queries.begin(), dataset.queries.end());
-  std::vector<Descriptions> described = describe_together(views, pictures, options.run);
+  RunOptions run = options.run;
+  run.split = static_cast<int>(dataset.database.size());
+  std::vector<Descriptions> described = describe_together(views, pictures, run);
 
   std::map<std::string, PairScores> compared;  // by what is kept of a picture
   std::vector<Evaluation> evaluations;
@@ -174,8 +177,9 @@ std::vector<Evaluation> evaluate(const Dataset& dataset,
     search_all(*recognizers[m], described[m], options, compared, e);
     judge(dataset, options.recall_values, e);
     if (options.keep_descriptors) {
-      e.database_descriptors = described[m].descriptors.topRows(e.database);
-      e.query_descriptors = described[m].descriptors.bottomRows(e.queries);
+      const auto all = as_eigen(described[m].descriptors);
+      e.database_descriptors = to_matrix(all.topRows(e.database));
+      e.query_descriptors = to_matrix(all.bottomRows(e.queries));
     }
     evaluations.push_back(std::move(e));
   }

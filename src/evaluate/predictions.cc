@@ -10,10 +10,10 @@
 
 #include "image/sheet.h"
 #include "ria/predictions.h"
+#include "tensor/npy.h"
 #include "util/atomic_folder.h"
 #include "util/files.h"
 #include "util/parallel.h"
-#include "weights/npy.h"
 
 namespace ria {
 

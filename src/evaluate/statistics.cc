@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "ria/eigen.h"
 #include "util/random.h"
 
 namespace ria {
@@ -146,15 +147,15 @@ double open_set_threshold(std::vector<float> scores) {
 }
 
 std::vector<float> sample_scores(const Matrix& queries, const Matrix& places) {
-  constexpr Eigen::Index kMost = 4'000'000;
+  constexpr std::int64_t kMost = 4'000'000;
   std::vector<float> scores;
   if (queries.rows() == 0 || places.rows() == 0) return scores;
   // Every query with as many places: which ones moves on from query to query.
-  const Eigen::Index each = std::clamp<Eigen::Index>(kMost / queries.rows(), 1, places.rows());
-  for (Eigen::Index q = 0; q < queries.rows(); ++q) {
-    for (Eigen::Index i = 0; i < each; ++i) {
-      const Eigen::Index place = (i * places.rows() / each + q) % places.rows();
-      scores.push_back(queries.row(q).dot(places.row(place)));
+  const std::int64_t each = std::clamp<std::int64_t>(kMost / queries.rows(), 1, places.rows());
+  for (int q = 0; q < queries.rows(); ++q) {
+    for (std::int64_t i = 0; i < each; ++i) {
+      const auto place = static_cast<int>((i * places.rows() / each + q) % places.rows());
+      scores.push_back(as_eigen(queries.row(q)).dot(as_eigen(places.row(place))));
     }
   }
   return scores;

@@ -10,8 +10,8 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "image/multiversion.h"
 #include "image/resize.h"
+#include "util/multiversion.h"
 
 namespace ria {
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// libjpeg is called directly because OpenCV lets it print warnings and fill what is damaged with
-// grey. It is left by longjmp, so the frames between hold no C++ objects with destructors.
-#include "image/jpeg.h"
-
+// libjpeg by itself prints warnings and fills what is damaged with grey. It is left by longjmp, so
+// the frames between hold no C++ objects with destructors.
 #include <fmt/format.h>
 
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -15,6 +14,8 @@
 #include <jpeglib.h>
 // After jpeglib.h.
 #include <jerror.h>
+
+#include "image/codec.h"
 
 namespace ria {
 
@@ -62,10 +63,11 @@ void on_message(j_common_ptr info, int level) {
   if (warning && !is_harmless(*static_cast<Decoder*>(info->client_data))) leave(info);
 }
 
-/// Runs a step; false if it was left, with the reason in the decoder.
-bool completes(Decoder& decoder, void (*step)(Decoder&)) {
-  if (setjmp(decoder.escape) != 0) return false;
-  step(decoder);
+/// Runs a step; false if it was left, with the reason in the coder.
+template <typename Coder>
+bool completes(Coder& coder, void (*step)(Coder&)) {
+  if (setjmp(coder.escape) != 0) return false;
+  step(coder);
   return true;
 }
 
@@ -112,7 +114,7 @@ void read_pixels(Decoder& decoder) {
     case JERR_OUT_OF_MEMORY:
       throw std::bad_alloc();
     case JWRN_JPEG_EOF:
-      throw std::runtime_error("the picture is cut short");
+      throw std::runtime_error(kCutShort);
     case JERR_ARITH_NOTIMPL:
     case JERR_BAD_PRECISION:
     case JERR_CCIR601_NOTIMPL:
@@ -128,15 +130,53 @@ void read_pixels(Decoder& decoder) {
 }
 
 void check_size(const jpeg_decompress_struct& info, std::size_t file_size) {
-  constexpr std::uint64_t kMostPixels = 1u << 30;
   constexpr std::uint64_t kMostPixelsByte = 8 * 64;  // a block of 8x8 pixels takes a bit or more
+  check_picture_size(info.image_height, info.image_width);
   const std::uint64_t pixels = static_cast<std::uint64_t>(info.image_height) * info.image_width;
-  if (pixels > kMostPixels) {
-    throw std::runtime_error(fmt::format("a picture of {}x{} pixels is larger than 2^30 pixels",
-                                         info.image_height,
-                                         info.image_width));
+  if (pixels / kMostPixelsByte > file_size) throw std::runtime_error(kCutShort);
+}
+
+struct Encoder {
+  jpeg_compress_struct info;
+  jpeg_error_mgr errors;
+  std::jmp_buf escape;
+  char message[JMSG_LENGTH_MAX];
+  const Image* image;
+  int quality;
+  unsigned char* bytes;  // libjpeg's, by malloc
+  unsigned long size;
+
+  ~Encoder() {
+    jpeg_destroy_compress(&info);
+    std::free(bytes);
   }
-  if (pixels / kMostPixelsByte > file_size) throw std::runtime_error("the picture is cut short");
+};
+
+[[noreturn]] void leave_encoder(j_common_ptr info) {
+  auto* encoder = static_cast<Encoder*>(info->client_data);
+  info->err->format_message(info, encoder->message);
+  std::longjmp(encoder->escape, 1);
+}
+
+void write_pixels(Encoder& encoder) {
+  jpeg_compress_struct& info = encoder.info;
+  const Image& image = *encoder.image;
+  jpeg_create_compress(&info);
+  jpeg_mem_dest(&info, &encoder.bytes, &encoder.size);
+  info.image_height = image.height;
+  info.image_width = image.width;
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, encoder.quality, TRUE);
+  jpeg_start_compress(&info, TRUE);
+  const std::size_t row = static_cast<std::size_t>(image.width) * 3;
+  while (info.next_scanline < info.image_height) {
+    // libjpeg has no constant rows; they are only read.
+    auto* line = const_cast<JSAMPROW>(image.rgb.data() + info.next_scanline * row);
+    jpeg_write_scanlines(&info, &line, 1);
+  }
+  jpeg_finish_compress(&info);
 }
 
 }  // namespace
@@ -152,12 +192,25 @@ Image decode_jpeg(Bytes bytes) {
       &decoder.info, jpeg_destroy_decompress);
   if (!completes(decoder, read_header)) fail(decoder);
   check_size(decoder.info, bytes.size());
-  Image image{
-      static_cast<int>(decoder.info.image_height), static_cast<int>(decoder.info.image_width), {}};
-  image.rgb.resize(static_cast<std::size_t>(image.height) * image.width * 3);
+  Image image = blank_image(decoder.info.image_height, decoder.info.image_width);
   decoder.rgb = image.rgb.data();
   if (!completes(decoder, read_pixels)) fail(decoder);
   return image;
+}
+
+std::vector<std::uint8_t> write_jpeg(const Image& image, int quality) {
+  Encoder encoder{};
+  encoder.image = &image;
+  encoder.quality = quality;
+  encoder.info.client_data = &encoder;
+  encoder.info.err = jpeg_std_error(&encoder.errors);
+  encoder.errors.error_exit = leave_encoder;
+  encoder.errors.emit_message = [](j_common_ptr, int) {};
+  if (!completes(encoder, write_pixels)) {
+    if (encoder.errors.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
+    throw std::runtime_error(fmt::format("cannot write the picture as JPEG: {}", encoder.message));
+  }
+  return {encoder.bytes, encoder.bytes + encoder.size};
 }
 
 }  // namespace ria

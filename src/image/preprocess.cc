@@ -57,6 +57,14 @@ int rounded_ratio(int side, int numerator, int denominator) {
   return static_cast<int>(twice / (2 * static_cast<std::int64_t>(denominator)));
 }
 
+/// As Python's round() has it: of two that are equally near the even one, but never 0.
+int nearest_multiple(int side, int multiple) {
+  int times = side / multiple;
+  const int twice = 2 * (side % multiple);
+  if (twice > multiple || (twice == multiple && times % 2 == 1)) ++times;
+  return std::max(times, 1) * multiple;
+}
+
 }  // namespace
 
 void Preprocessing::validate() const {
@@ -95,18 +103,21 @@ void Preprocessing::validate() const {
   long_enough("width", width, "multiple", multiple);
 }
 
-Pixels to_pixels(const Image& image,
+Pixels to_pixels(const ImageView& view,
                  Normalization normalization,
                  const std::array<float, 3>& mean) {
-  check_image(image);
-  const std::size_t area = static_cast<std::size_t>(image.height) * image.width;
-  Pixels pixels{image.height, image.width, std::vector<float>(3 * area)};
+  view.validate();
+  const std::size_t area = static_cast<std::size_t>(view.height) * view.width;
+  const int step = channels_of(view.format);
+  Pixels pixels{view.height, view.width, std::vector<float>(3 * area)};
   for (int plane = 0; plane < 3; ++plane) {
     const std::array<float, 256> table = value_table(plane, normalization, mean[plane]);
     const int channel = normalization == Normalization::kCaffe ? 2 - plane : plane;
-    const std::uint8_t* source = image.rgb.data() + channel;
+    const std::uint8_t* source = view.data + rgb_offsets(view.format)[channel];
     float* destination = pixels.chw.data() + plane * area;
-    for (std::size_t i = 0; i < area; ++i) destination[i] = table[source[i * 3]];
+    for (int y = 0; y < view.height; ++y, source += view.stride, destination += view.width) {
+      for (int x = 0; x < view.width; ++x) destination[x] = table[source[x * step]];
+    }
   }
   return pixels;
 }
@@ -153,13 +164,16 @@ std::array<int, 2> resized_size(int height, int width, const Preprocessing& opti
     const std::int64_t side = options.shortest_side;
     size = {static_cast<int>(side * height / shortest), static_cast<int>(side * width / shortest)};
   }
-  for (int& side : size) side = std::max(side, options.min_side);
+  for (int& side : size) {
+    side = std::max(side, options.min_side);
+    if (options.round_size) side = nearest_multiple(side, options.multiple);
+  }
   return size;
 }
 
-Pixels preprocess(const Image& image, const Preprocessing& options) {
-  check_image(image);
-  const auto [height, width] = resized_size(image.height, image.width, options);
+Pixels preprocess(const ImageView& view, const Preprocessing& options) {
+  view.validate();
+  const auto [height, width] = resized_size(view.height, view.width, options);
   if (height < options.multiple || width < options.multiple) {
     throw std::invalid_argument(
         fmt::format("preprocessing: the picture has {}x{} pixels after resizing, less than "
@@ -170,12 +184,14 @@ Pixels preprocess(const Image& image, const Preprocessing& options) {
   }
   // Published descriptors depend on the order: "pil" kinds resize bytes, "tensor" kinds resize
   // what is already normalised.
-  const auto normalized = [&](const Image& picture) {
+  const auto normalized = [&](const ImageView& picture) {
     return to_pixels(picture, options.normalization, options.mean);
   };
-  Pixels pixels = is_pil(options.resize)
-                      ? normalized(resize_image(image, height, width, options.resize))
-                      : resize_pixels(normalized(image), height, width, options.resize);
+  const bool resized = height != view.height || width != view.width;
+  Pixels pixels = !resized ? normalized(view)
+                  : is_pil(options.resize)
+                      ? normalized(resize_image(view, height, width, options.resize))
+                      : resize_pixels(normalized(view), height, width, options.resize);
   const int cropped_height = height / options.multiple * options.multiple;
   const int cropped_width = width / options.multiple * options.multiple;
   if (cropped_height == height && cropped_width == width) return pixels;

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "image/multiversion.h"
+#include "util/multiversion.h"
 
 namespace ria {
 
@@ -62,23 +62,21 @@ void pil_column(const std::uint8_t* source,
 }
 
 // A pass that would change nothing is left out, as Pillow does.
-Image resize_pil(const Image& image, int height, int width, Resize kind) {
-  Image wide{image.height, width, {}};
-  if (width == image.width) {
-    wide.rgb = image.rgb;
+Image resize_pil(const ImageView& view, int height, int width, Resize kind) {
+  const std::size_t row = static_cast<std::size_t>(width) * 3;
+  Image wide{view.height, width, std::vector<std::uint8_t>(view.height * row)};
+  if (width == view.width) {
+    for (int y = 0; y < view.height; ++y) copy_row(view, y, wide.rgb.data() + y * row);
   } else {
-    const FixedTaps taps = pil_taps(image.width, width, kind);
-    const std::size_t in_row = static_cast<std::size_t>(image.width) * 3;
-    std::vector<std::uint8_t> line(in_row + 1);
-    wide.rgb.resize(static_cast<std::size_t>(image.height) * width * 3);
-    for (int y = 0; y < image.height; ++y) {
-      std::copy_n(image.rgb.data() + y * in_row, in_row, line.data());
-      pil_row(line.data(), taps, wide.rgb.data() + static_cast<std::size_t>(y) * width * 3);
+    const FixedTaps taps = pil_taps(view.width, width, kind);
+    std::vector<std::uint8_t> line(static_cast<std::size_t>(view.width) * 3 + 1);
+    for (int y = 0; y < view.height; ++y) {
+      copy_row(view, y, line.data());
+      pil_row(line.data(), taps, wide.rgb.data() + y * row);
     }
   }
-  if (height == image.height) return wide;
-  const FixedTaps taps = pil_taps(image.height, height, kind);
-  const std::size_t row = static_cast<std::size_t>(width) * 3;
+  if (height == view.height) return wide;
+  const FixedTaps taps = pil_taps(view.height, height, kind);
   Image out{height, width, std::vector<std::uint8_t>(height * row)};
   for (int y = 0; y < height; ++y) {
     pil_column(wide.rgb.data() + taps.first[y] * row,
@@ -136,10 +134,8 @@ void check_size(int height, int width) {
       fmt::format("cannot resize to {}x{} pixels: a side must be at least 1", height, width));
 }
 
-}  // namespace
-
 RIA_MULTIVERSION
-void sum_rows(const float* source, int row, const float* weight, int count, float* destination) {
+void sum_strips(const float* source, int row, const float* weight, int count, float* destination) {
   constexpr int kStrip = 256;
   float sum[kStrip];
   for (int begin = 0; begin < row; begin += kStrip) {
@@ -154,15 +150,14 @@ void sum_rows(const float* source, int row, const float* weight, int count, floa
   }
 }
 
-bool is_pil(Resize kind) {
-  return kind == Resize::kPilBilinear || kind == Resize::kPilBicubic || kind == Resize::kPilLanczos;
+}  // namespace
+
+void sum_rows(const float* source, int row, const float* weight, int count, float* destination) {
+  sum_strips(source, row, weight, count, destination);
 }
 
-void check_image(const Image& image) {
-  const bool valid = image.height >= 1 && image.width >= 1;
-  if (valid && image.rgb.size() == static_cast<std::size_t>(image.height) * image.width * 3) return;
-  throw std::invalid_argument(fmt::format(
-      "a picture of {}x{} pixels holds {} values", image.height, image.width, image.rgb.size()));
+bool is_pil(Resize kind) {
+  return kind == Resize::kPilBilinear || kind == Resize::kPilBicubic || kind == Resize::kPilLanczos;
 }
 
 void check_pixels(const Pixels& pixels) {
@@ -174,11 +169,11 @@ void check_pixels(const Pixels& pixels) {
       "planes of {}x{} pixels hold {} values", pixels.height, pixels.width, pixels.chw.size()));
 }
 
-Image resize_image(const Image& image, int height, int width, Resize kind) {
-  check_image(image);
+Image resize_image(const ImageView& view, int height, int width, Resize kind) {
+  view.validate();
   check_size(height, width);
-  if (is_pil(kind)) return resize_pil(image, height, width, kind);
-  const Pixels resized = resize_pixels(to_pixels(image, Normalization::kRaw), height, width, kind);
+  if (is_pil(kind)) return resize_pil(view, height, width, kind);
+  const Pixels resized = resize_pixels(to_pixels(view, Normalization::kRaw), height, width, kind);
   const std::size_t area = static_cast<std::size_t>(height) * width;
   Image out{height, width, std::vector<std::uint8_t>(area * 3)};
   for (std::size_t i = 0; i < area; ++i) {

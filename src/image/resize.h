@@ -44,6 +44,13 @@ void sum_rows(const float* source, int row, const float* weight, int count, floa
 
 bool is_pil(Resize kind);
 
+/// Bytes of a pixel.
+int channels_of(PixelFormat format);
+/// Where red, green and blue are in a pixel.
+std::array<int, 3> rgb_offsets(PixelFormat format);
+/// A row of the view as RGB.
+void copy_row(const ImageView& view, int row, std::uint8_t* rgb);
+
 /// Throws std::invalid_argument unless the buffer holds what the size says.
 void check_image(const Image& image);
 void check_pixels(const Pixels& pixels);

@@ -13,8 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "ria/eigen.h"
+#include "tensor/safetensors.h"
 #include "util/json.h"
-#include "weights/safetensors.h"
 
 namespace ria {
 
@@ -38,8 +39,7 @@ Matrix tensor_matrix(const TensorFile& file, const std::string& name) {
     throw std::runtime_error(
         fmt::format("{}: {} is not a float matrix", file.path().string(), name));
   }
-  const std::vector<float> values = tensor.floats();
-  return Eigen::Map<const Matrix>(values.data(), tensor.shape[0], tensor.shape[1]);
+  return {static_cast<int>(tensor.shape[0]), static_cast<int>(tensor.shape[1]), tensor.floats()};
 }
 
 std::vector<std::string> read_names(const TensorFile& file) {
@@ -117,7 +117,9 @@ std::vector<PackedLocalFeatures> read_locals(const TensorFile& file, std::size_t
 }
 
 void check_finite(const Matrix& m) {
-  if (!m.allFinite()) throw std::invalid_argument("a descriptor holds NaN or infinity");
+  if (!as_eigen(m).allFinite()) {
+    throw std::invalid_argument("a descriptor holds NaN or infinity");
+  }
 }
 
 }  // namespace
@@ -159,7 +161,7 @@ const std::vector<PackedLocalFeatures>& Index::locals() const { return impl_->lo
 void Index::add(const Matrix& descriptors,
                 const std::vector<std::string>& names,
                 std::vector<PackedLocalFeatures> locals) {
-  if (descriptors.rows() != static_cast<Eigen::Index>(names.size())) {
+  if (descriptors.rows() != std::ssize(names)) {
     throw std::invalid_argument(
         fmt::format("{} descriptors, {} names", descriptors.rows(), names.size()));
   }
@@ -193,7 +195,7 @@ std::vector<std::vector<Match>> Index::search(const Matrix& queries, int k) cons
 }
 
 std::vector<Match> Index::search(const Descriptor& query, int k) const {
-  return search(Matrix(query.transpose()), k).front();
+  return search(Matrix(1, static_cast<int>(query.size()), query), k).front();
 }
 
 void Index::save(const std::filesystem::path& file) const {
@@ -216,9 +218,9 @@ Index Index::load(const std::filesystem::path& path) {
   const TensorFile file = TensorFile::open(path);
   IndexHeader header = read_header(file);
   const Matrix descriptors = tensor_matrix(file, "descriptors");
-  header.dim = static_cast<int>(descriptors.cols());
+  header.dim = descriptors.cols();
   const std::vector<std::string> names = read_names(file);
-  if (static_cast<Eigen::Index>(names.size()) != descriptors.rows() || header.dim < 1) {
+  if (std::ssize(names) != descriptors.rows() || header.dim < 1) {
     throw std::runtime_error(fmt::format("{} is damaged: {} descriptors of {} dims, {} names",
                                          path.string(),
                                          descriptors.rows(),

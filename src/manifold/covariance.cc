@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "nn/gemm.h"
+#include "ria/eigen.h"
 #include "ria/manifold.h"
 
 namespace ria {
@@ -11,24 +12,24 @@ namespace {
 
 /// Rows minus their mean, in double.
 struct Centred {
-  VectorD mean;
-  MatrixD rows;
+  EigenVectorD mean;
+  EigenMatrixD rows;
 };
 
 Centred centre(const Matrix& x) {
   if (x.rows() == 0) throw std::invalid_argument("covariance of no patches is not defined");
   Centred centred;
-  centred.rows = x.cast<double>();
+  centred.rows = as_eigen(x).cast<double>();
   centred.mean = centred.rows.colwise().mean();
   centred.rows.rowwise() -= centred.mean.transpose();
   return centred;
 }
 
 /// (1 - shrinkage) S + shrinkage tr(S)/d I
-Shrunk shrink(const MatrixD& covariance, double shrinkage) {
+Shrunk shrink(const EigenMatrixD& covariance, double shrinkage) {
   const double mu = covariance.trace() / static_cast<double>(covariance.rows());
-  Shrunk result{(1 - shrinkage) * covariance, shrinkage};
-  result.covariance.diagonal().array() += shrinkage * mu;
+  Shrunk result{to_matrix((1 - shrinkage) * covariance), shrinkage};
+  as_eigen(result.covariance).diagonal().array() += shrinkage * mu;
   return result;
 }
 
@@ -36,16 +37,16 @@ Shrunk shrink(const MatrixD& covariance, double shrinkage) {
 
 Moments sample_moments(const Matrix& x) {
   const Centred centred = centre(x);
-  MatrixD covariance = gram(centred.rows);
+  EigenMatrixD covariance = gram(centred.rows);
   if (x.rows() > 1) covariance /= static_cast<double>(x.rows() - 1);
-  return {centred.mean, std::move(covariance)};
+  return {to_vector(centred.mean), to_matrix(covariance)};
 }
 
 Shrunk ledoit_wolf(const Matrix& x) {
   const Centred centred = centre(x);
   const double n = static_cast<double>(x.rows());
   const double d = static_cast<double>(x.cols());
-  const MatrixD s = gram(centred.rows) / n;
+  const EigenMatrixD s = gram(centred.rows) / n;
   const double mu = s.trace() / d;
   const double s_squared = s.squaredNorm();
   // delta: squared distance of S to mu I. beta: mean squared distance of one patch's outer product
@@ -61,7 +62,7 @@ Shrunk oas(const Matrix& x) {
   const Centred centred = centre(x);
   const double n = static_cast<double>(x.rows());
   const double d = static_cast<double>(x.cols());
-  const MatrixD s = gram(centred.rows) / n;
+  const EigenMatrixD s = gram(centred.rows) / n;
   const double mu = s.trace() / d;
   const double alpha = s.array().square().mean();
   const double numerator = alpha + mu * mu;
@@ -71,8 +72,9 @@ Shrunk oas(const Matrix& x) {
 }
 
 MatrixD recov(const MatrixD& covariance, double tau) {
-  MatrixD rectified = (covariance.array().abs() > tau).select(covariance, 0.0);
-  rectified.diagonal() = covariance.diagonal();
+  const auto c = as_eigen(covariance);
+  MatrixD rectified = to_matrix((c.array().abs() > tau).select(c, 0.0));
+  as_eigen(rectified).diagonal() = c.diagonal();
   return rectified;
 }
 

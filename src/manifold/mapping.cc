@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "nn/gemm.h"
+#include "ria/eigen.h"
 #include "ria/manifold.h"
 
 namespace ria {
@@ -15,17 +16,18 @@ namespace {
 /// Q f(lambda) Q^T
 template <typename Function>
 MatrixD spectral(const MatrixD& c, Function f) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(c);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(as_eigen(c));
   if (solver.info() != Eigen::Success) {
     throw std::runtime_error("eigendecomposition of the covariance did not converge");
   }
-  const VectorD values = solver.eigenvalues().unaryExpr(f);
-  const MatrixD vectors = solver.eigenvectors();
-  return product(MatrixD(vectors * values.asDiagonal()), MatrixD(vectors.transpose()));
+  const EigenVectorD values = solver.eigenvalues().unaryExpr(f);
+  const EigenMatrixD vectors = solver.eigenvectors();
+  return to_matrix(
+      product(EigenMatrixD(vectors * values.asDiagonal()), EigenMatrixD(vectors.transpose())));
 }
 
 /// 3I - t, halved: the factor both iterates are multiplied by, equations (6) and (7).
-void half_three_minus(MatrixD& t) {
+void half_three_minus(EigenMatrixD& t) {
   t *= -0.5;
   t.diagonal().array() += 1.5;
 }
@@ -35,35 +37,33 @@ double checked_norm(const MatrixD& c, int iterations) {
     throw std::invalid_argument(
         fmt::format("iterations is {}, at least 1 was expected", iterations));
   }
-  return c.norm();
+  return as_eigen(c).norm();
 }
 
 }  // namespace
 
 NewtonSchulz newton_schulz(const MatrixD& c, int iterations) {
   const double norm = checked_norm(c, iterations);
-  const Eigen::Index d = c.rows();
-  if (norm == 0) return {MatrixD::Zero(d, d), MatrixD::Identity(d, d), MatrixD::Zero(d, d)};
-  NewtonSchulz result{c / norm, MatrixD::Identity(d, d), {}};
-  MatrixD t(d, d), next(d, d);
-  for (int k = 0; k < iterations; ++k) {
-    multiply(result.z, result.y, t);
+  const int d = c.rows();
+  EigenMatrixD y = EigenMatrixD::Zero(d, d), z = EigenMatrixD::Identity(d, d), t(d, d), next(d, d);
+  if (norm != 0) y = as_eigen(c) / norm;
+  for (int k = 0; norm != 0 && k < iterations; ++k) {
+    multiply(z, y, t);
     half_three_minus(t);
-    multiply(result.y, t, next);
-    result.y.swap(next);
-    multiply(t, result.z, next);
-    result.z.swap(next);
+    multiply(y, t, next);
+    y.swap(next);
+    multiply(t, z, next);
+    z.swap(next);
   }
-  result.m = result.y * std::sqrt(norm);
-  return result;
+  return {to_matrix(y), to_matrix(z), to_matrix(y * std::sqrt(norm))};
 }
 
 MatrixD newton_schulz_sqrt(const MatrixD& c, int iterations) {
   const double norm = checked_norm(c, iterations);
-  const Eigen::Index d = c.rows();
-  if (norm == 0) return MatrixD::Zero(d, d);
+  const int d = c.rows();
+  if (norm == 0) return MatrixD(d, d);
   // The first step knows z = I and the last one needs no z: 3K - 3 products instead of 3K.
-  MatrixD y = c / norm, t = y, next(d, d), z;
+  EigenMatrixD y = as_eigen(c) / norm, t = y, next(d, d), z;
   half_three_minus(t);
   multiply(y, t, next);
   y.swap(next);
@@ -78,7 +78,7 @@ MatrixD newton_schulz_sqrt(const MatrixD& c, int iterations) {
       z.swap(next);
     }
   }
-  return y * std::sqrt(norm);
+  return to_matrix(y * std::sqrt(norm));
 }
 
 MatrixD matrix_power(const MatrixD& c, double alpha) {
@@ -100,30 +100,29 @@ MatrixD matrix_log(const MatrixD& c) {
 
 MatrixD remove_trace(const MatrixD& m) {
   MatrixD centred = m;
-  centred.diagonal().array() -= m.trace() / static_cast<double>(m.rows());
+  as_eigen(centred).diagonal().array() -= as_eigen(m).trace() / static_cast<double>(m.rows());
   return centred;
 }
 
 double power_distance(const MatrixD& a, const MatrixD& b, double alpha) {
-  return (matrix_power(a, alpha) - matrix_power(b, alpha)).norm() / alpha;
+  const MatrixD flat_a = matrix_power(a, alpha), flat_b = matrix_power(b, alpha);
+  return (as_eigen(flat_a) - as_eigen(flat_b)).norm() / alpha;
 }
 
 VectorD vectorize(const MatrixD& m) {
-  const Eigen::Index d = m.rows();
-  VectorD v(d * (d + 1) / 2);
-  v.head(d) = m.diagonal();
-  Eigen::Index next = d;
-  for (Eigen::Index i = 0; i < d; ++i) {
-    const Eigen::Index count = d - i - 1;
-    v.segment(next, count) = std::sqrt(2.0) * m.row(i).tail(count).transpose();
-    next += count;
+  const int d = m.rows();
+  VectorD v;
+  v.reserve(static_cast<std::size_t>(d) * (d + 1) / 2);
+  for (int i = 0; i < d; ++i) v.push_back(m(i, i));
+  for (int i = 0; i < d; ++i) {
+    for (int j = i + 1; j < d; ++j) v.push_back(std::sqrt(2.0) * m(i, j));
   }
   return v;
 }
 
 double newton_schulz_error(const MatrixD& c, int iterations) {
-  const MatrixD exact = matrix_power(c, 0.5);
-  return (newton_schulz_sqrt(c, iterations) - exact).norm() / exact.norm();
+  const MatrixD root = newton_schulz_sqrt(c, iterations), exact = matrix_power(c, 0.5);
+  return (as_eigen(root) - as_eigen(exact)).norm() / as_eigen(exact).norm();
 }
 
 }  // namespace ria

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "method/table.h"
+#include "util/nearest_name.h"
 
 namespace ria {
 
@@ -17,12 +18,13 @@ namespace {
 
 const std::string kDatabase = "database";  // a vocabulary fitted on it
 
-constexpr const char* kTrainedHeads[] = {
-    "cosplace", "netvlad_head", "mixvpr", "salad", "selavpr", "ria_ft"};
+/// Aggregators that go with any backbone; all others are read from a file.
+constexpr const char* kPairing[] = {"ria", "gem", "mean", "vlad", "netvlad"};
 
 const std::vector<Method>& all_rows() {
   static const std::vector<Method> rows = [] {
     std::vector<Method> all = listed_rows();
+    for (Method& row : further_rows()) all.push_back(std::move(row));
     for (Method& row : pairing_rows()) {
       const bool listed = std::any_of(
           all.begin(), all.end(), [&](const Method& known) { return known.name == row.name; });
@@ -53,26 +55,31 @@ struct Family {
 constexpr Family kFamilies[] = {{"cosplace", "cosplace-resnet50-512"},
                                 {"eigenplaces", "eigenplaces-resnet50-2048"},
                                 {"mixvpr", "mixvpr-4096"},
+                                {"convap", "convap-512"},
+                                {"boq", "boq-dinov2-12288"},
+                                {"qaa", "qaa-8192"},
+                                {"netvlad", "netvlad"},
+                                {"dino-mix", "dinomix"},
+                                {"cliquemining", "clique-mining"},
                                 {"anyloc", "anyloc-vlad-dinov2"},
                                 {"patch-netvlad", "patch-netvlad-mapillary-4096"}};
 
-/// The listed row of a family with this backbone and dimension, as their names tell.
-const Method* find_in_family(const std::string& family, const std::string& backbone, int dim) {
-  const std::string ending = dim > 0 ? fmt::format("-{}", dim) : "";
-  for (const Method& row : methods()) {
-    if (row.name.starts_with(family + "-") && row.name.ends_with(ending) &&
-        (backbone.empty() || row.backbone == backbone)) {
-      return &row;
-    }
-  }
-  return nullptr;
+/// Other tools say DINOv2 for the size the system comes in.
+bool of_network(const Method& row, const std::string& backbone) {
+  return backbone.empty() || row.backbone == backbone || row.backbone.starts_with(backbone + "-");
 }
 
-std::string family_row(const std::string& family, const std::string& backbone, int dim) {
-  for (const Family& known : kFamilies) {
-    if (family != known.name) continue;
-    if (backbone.empty() && dim == 0) return known.row;
-    if (const Method* row = find_in_family(family, backbone, dim)) return row->name;
+/// The row of a family with this backbone and dimension: its usual one if that is so.
+std::string family_row(const std::string& name, const std::string& backbone, int dim) {
+  for (const Family& family : kFamilies) {
+    if (name != family.name) continue;
+    const auto fits = [&](const Method& row) {
+      return of_network(row, backbone) && (dim == 0 || row.dim == dim);
+    };
+    if (fits(*find_row(family.row))) return family.row;
+    for (const Method& row : all_rows()) {
+      if (row.name.starts_with(name + "-") && fits(row)) return row.name;
+    }
   }
   return "";
 }
@@ -84,12 +91,17 @@ std::string pairing_name(const std::string& network, const std::string& aggregat
   }
   const auto networks = backbone_names();
   if (std::find(networks.begin(), networks.end(), network) == networks.end()) {
-    throw std::invalid_argument(
-        fmt::format("unknown backbone '{}', known: {}", network, fmt::join(networks, ", ")));
+    throw std::invalid_argument(unknown_name("backbone", network, networks, "ria methods"));
   }
-  throw std::invalid_argument(fmt::format(
-      "aggregator '{}' does not go with any backbone, known: ria, gem, mean, vlad, netvlad",
-      aggregator));
+  const std::vector<std::string> pairing(std::begin(kPairing), std::end(kPairing));
+  const auto all = aggregator_names();
+  if (std::find(all.begin(), all.end(), aggregator) == all.end()) {
+    throw std::invalid_argument(unknown_name("aggregator", aggregator, pairing));
+  }
+  throw std::invalid_argument(
+      fmt::format("aggregator '{}' does not go with any backbone, known: {}",
+                  aggregator,
+                  fmt::join(pairing, ", ")));
 }
 
 /// The method so that its descriptors have this length.
@@ -100,6 +112,7 @@ std::string with_dimension(const std::string& method, int dimension) {
   if (row.aggregator == "ria" && d >= 1 && d * (d + 1) / 2 == dimension) {
     return fmt::format("{}{}d={}", method, method.find(':') == std::string::npos ? ":" : ",", d);
   }
+  if (row.dim == dimension) return method;
   throw std::invalid_argument(fmt::format(
       "descriptors_dimension is {}, which {} does not come in (pca {} brings any method there{})",
       dimension,
@@ -137,10 +150,13 @@ void MethodOptions::validate() const {
   if (shortest_side < 0 || image_height < 0 || image_width < 0) {
     throw std::invalid_argument("image_size must not be negative");
   }
+  if (cross_image < 0) {
+    throw std::invalid_argument(
+        fmt::format("cross_image is {}, 0 (the method's own) or more was expected", cross_image));
+  }
   if (!resize.empty()) parse_resize(resize);
   if (!rerank.empty() && rerank != "none" && rerank != "patches" && rerank != "local") {
-    throw std::invalid_argument(
-        fmt::format("unknown rerank '{}', known: none, patches, local", rerank));
+    throw std::invalid_argument(unknown_name("rerank", rerank, {"none", "patches", "local"}));
   }
   if (rerank_depth < 1) {
     throw std::invalid_argument(
@@ -159,9 +175,11 @@ std::vector<std::string> aggregator_names() {
 }
 
 bool has_trained_head(const Method& method) {
-  return std::find(std::begin(kTrainedHeads), std::end(kTrainedHeads), method.aggregator) !=
-         std::end(kTrainedHeads);
+  return std::find(std::begin(kPairing), std::end(kPairing), method.aggregator) ==
+         std::end(kPairing);
 }
+
+bool has_cross_image(const Method& method) { return method.own.cross_image > 0; }
 
 bool needs_vocabulary(const Method& method) {
   return method.aggregator == "vlad" || method.aggregator == "netvlad";
@@ -176,9 +194,9 @@ const Method& find_method(const std::string& name) {
   if (const Method* row = find_row(name)) return *row;
   if (const std::string row = family_row(name, "", 0); !row.empty()) return *find_row(row);
   std::vector<std::string> known;
-  for (const Method& method : methods()) known.push_back(method.name);
-  throw std::invalid_argument(fmt::format(
-      "unknown method '{}', known: {}, or BACKBONE-AGGREGATOR", name, fmt::join(known, ", ")));
+  for (const Family& family : kFamilies) known.emplace_back(family.name);
+  for (const Method& row : all_rows()) known.push_back(row.name);
+  throw std::invalid_argument(unknown_name("method", name, known, "ria methods"));
 }
 
 std::string method_name(const std::string& method,
@@ -193,7 +211,7 @@ std::string method_name(const std::string& method,
   const std::string row = family_row(method, network, descriptors_dimension);
   if (!row.empty()) return row;
   const Method& found = find_method(method.substr(0, method.find(':')));
-  if (!network.empty() && found.backbone != network) {
+  if (!of_network(found, network)) {
     throw std::invalid_argument(fmt::format(
         "method {} goes with backbone {}, not with {}", method, found.backbone, backbone));
   }
@@ -214,6 +232,7 @@ MethodOptions resolve_options(const Method& method, const MethodOptions& options
   fill(o.vlad.clusters, own.vlad.clusters > 0 ? own.vlad.clusters : 32);
   fill(o.rerank, own.rerank.empty() ? std::string("none") : own.rerank);
   fill(o.resize, own.resize);
+  fill(o.cross_image, own.cross_image);
   if (!o.sized()) {
     o.longest_side = own.longest_side;
     o.shortest_side = own.shortest_side;
@@ -221,6 +240,7 @@ MethodOptions resolve_options(const Method& method, const MethodOptions& options
     o.image_width = own.image_width;
     o.native_size = own.native_size;
   }
+  o.round_size = o.round_size || own.round_size;
   return o;
 }
 
@@ -239,6 +259,8 @@ Preprocessing method_preprocessing(const Backbone& backbone, const MethodOptions
   } else if (options.longest_side > 0) {
     pre.longest_side = options.longest_side;
   }
+  pre.round_size = options.round_size;
+  pre.load.ignore_orientation = options.ignore_orientation;
   pre.validate();
   return pre;
 }

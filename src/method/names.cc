@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ria/method.h"
+#include "util/nearest_name.h"
 
 namespace ria {
 
@@ -56,13 +57,12 @@ std::string name_of(const Names<Enum, N>& names, Enum value) {
 
 template <typename Enum, std::size_t N>
 Enum parse(const Names<Enum, N>& names, const char* what, const std::string& text) {
-  std::vector<std::string_view> known;
+  std::vector<std::string> known;
   for (const auto& [name, value] : names) {
     if (name == text) return value;
-    known.push_back(name);
+    known.emplace_back(name);
   }
-  throw std::invalid_argument(
-      fmt::format("unknown {} '{}', known: {}", what, text, fmt::join(known, ", ")));
+  throw std::invalid_argument(unknown_name(what, text, known));
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::string to_string(Precision precision) { return name_of(kPrecisions, precisi
 std::string to_string(Facet facet) { return name_of(kFacets, facet); }
 std::string to_string(PositionRule rule) { return name_of(kPositionRules, rule); }
 std::string to_string(const Preprocessing& p) {
-  return fmt::format("{} {} {}x{} {} {} {} {} {}",
+  return fmt::format("{} {} {}x{} {} {} {} {}{} {} {}",
                      to_string(p.resize),
                      static_cast<int>(p.normalization),
                      p.height,
@@ -84,7 +84,9 @@ std::string to_string(const Preprocessing& p) {
                      p.shortest_side,
                      p.min_side,
                      p.multiple,
-                     fmt::join(p.mean, " "));
+                     p.round_size ? " rounded" : "",
+                     fmt::join(p.mean, " "),
+                     p.load.ignore_orientation ? "as stored" : "upright");
 }
 Estimator parse_estimator(const std::string& name) { return parse(kEstimators, "estimator", name); }
 Mapping parse_mapping(const std::string& name) { return parse(kMappings, "mapping", name); }

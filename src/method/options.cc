@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "ria/method.h"
+#include "util/nearest_name.h"
 
 namespace ria {
 
@@ -84,31 +85,47 @@ json picture_json(const MethodOptions& o) {
   if (o.shortest_side > 0) object["shortest_side"] = o.shortest_side;
   if (o.image_height > 0) object["image_size"] = {o.image_height, o.image_width};
   if (o.native_size) object["native_size"] = true;
+  if (o.round_size) object["round_size"] = true;
   if (!o.resize.empty()) object["resize"] = o.resize;
+  if (o.ignore_orientation) object["ignore_orientation"] = true;
   return object;
 }
 
+/// What a caller gave, less what was taken, and the names of all that may be given.
+struct Given {
+  json object;
+  std::vector<std::string> known;
+};
+
 /// Takes a key out of the object if it is there, so that what remains is unknown.
 template <typename T, typename Assign>
-void take(json& object, const char* key, Assign assign) {
-  const auto it = object.find(key);
-  if (it == object.end()) return;
-  assign(it->get<T>());
-  object.erase(it);
+void take(Given& given, const char* key, Assign assign) {
+  given.known.emplace_back(key);
+  const auto it = given.object.find(key);
+  if (it == given.object.end()) return;
+  T value{};
+  try {
+    value = it->get<T>();
+  } catch (const json::exception&) {
+    throw std::invalid_argument(
+        fmt::format("options are not what was expected: {} is {}", key, it->dump()));
+  }
+  assign(value);
+  given.object.erase(it);
 }
 
 template <typename T>
-void take(json& object, const char* key, T& field) {
+void take(Given& object, const char* key, T& field) {
   take<T>(object, key, [&](const T& value) { field = value; });
 }
 
 /// The same for an enumerator, which is spelt out.
 template <typename Field, typename Parse>
-void take_name(json& object, const char* key, Field& field, Parse parse) {
+void take_name(Given& object, const char* key, Field& field, Parse parse) {
   take<std::string>(object, key, [&](const std::string& name) { field = parse(name); });
 }
 
-void take_head(json& object, MethodOptions& o) {
+void take_head(Given& object, MethodOptions& o) {
   take(object, "d", o.ria.d);
   take(object, "projection", o.ria.projection);
   take(object, "seed", o.ria.seed);
@@ -131,7 +148,7 @@ void take_head(json& object, MethodOptions& o) {
   take(object, "intra_normalize", o.vlad.intra_normalize);
 }
 
-void take_backbone(json& object, BackboneOptions& o) {
+void take_backbone(Given& object, BackboneOptions& o) {
   take(object, "weights", o.weights);
   take(object, "cut", o.cut);
   take_name(object, "precision", o.precision, parse_precision);
@@ -142,7 +159,7 @@ void take_backbone(json& object, BackboneOptions& o) {
   take(object, "final_norm", o.final_norm);
 }
 
-void take_rest(json& object, MethodOptions& o) {
+void take_rest(Given& object, MethodOptions& o) {
   take(object, "center", o.post.center);
   take(object, "pca", o.post.pca);
   take(object, "whiten", o.post.whiten);
@@ -160,7 +177,10 @@ void take_rest(json& object, MethodOptions& o) {
     o.image_width = size[1];
   });
   take(object, "native_size", o.native_size);
+  take(object, "round_size", o.round_size);
+  take(object, "cross_image", o.cross_image);
   take(object, "resize", o.resize);
+  take(object, "ignore_orientation", o.ignore_orientation);
 }
 
 /// "128", "true", "0.5" as they are, "320x240" as a pair, all else as text.
@@ -179,13 +199,15 @@ json value_of(const std::string& text) {
 std::string options_json(const Method& method, const MethodOptions& options) {
   const MethodOptions o = resolve_options(method, options);
   json object = head_json(method, o);
-  if (const std::string cut = default_cut(method.backbone); !cut.empty()) {
-    object["cut"] = o.backbone.cut.empty() ? cut : o.backbone.cut;
-  }
+  // Of a network whose file says which it is (RIA-FT) the cut is what was read there.
+  const std::string own_cut = default_cut(method.backbone);
+  const std::string& cut = o.backbone.cut.empty() ? own_cut : o.backbone.cut;
+  if (!cut.empty() && (!own_cut.empty() || method.aggregator == "ria_ft")) object["cut"] = cut;
   if (o.backbone.precision != Precision::kFp32 && method.backbone != "rootsift") {
     object["precision"] = to_string(o.backbone.precision);
   }
   if (method.backbone.starts_with("dino")) object.update(transformer_json(o.backbone));
+  if (has_cross_image(method)) object["cross_image"] = o.cross_image;
   object.update(behind_head_json(o));
   object.update(picture_json(o));
   return object.dump();
@@ -194,12 +216,13 @@ std::string options_json(const Method& method, const MethodOptions& options) {
 MethodOptions parse_options_json(const std::string& text, const MethodOptions& base) {
   MethodOptions options = base;
   try {
-    json object = json::parse(text);
-    take_head(object, options);
-    take_backbone(object, options.backbone);
-    take_rest(object, options);
-    if (!object.empty()) {
-      throw std::invalid_argument(fmt::format("unknown option '{}'", object.begin().key()));
+    Given given{json::parse(text), {}};
+    take_head(given, options);
+    take_backbone(given, options.backbone);
+    take_rest(given, options);
+    if (!given.object.empty()) {
+      throw std::invalid_argument(
+          unknown_name("option", given.object.begin().key(), given.known, "ria describe --help"));
     }
   } catch (const json::exception& error) {
     throw std::invalid_argument(fmt::format("options are not what was expected: {}", error.what()));

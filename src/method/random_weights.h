@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ria/method.h"
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 

@@ -20,6 +20,8 @@ constexpr char kVlad[] = "Jegou et al., Aggregating local descriptors, CVPR 2010
 constexpr char kNetVlad[] = "Arandjelovic et al., NetVLAD, CVPR 2016";
 constexpr char kPatchNetVlad[] = "Hausler et al., Patch-NetVLAD, CVPR 2021";
 constexpr char kAnyLoc[] = "Keetha et al., AnyLoc, RA-L 2023";
+constexpr char kCosPlace[] = "Berton et al., Rethinking visual geo-localization, CVPR 2022";
+constexpr char kEigenPlaces[] = "Berton et al., EigenPlaces, ICCV 2023";
 constexpr char kMixVpr[] = "Ali-bey et al., MixVPR, WACV 2023";
 constexpr char kSalad[] = "Izquierdo and Civera, Optimal transport aggregation, CVPR 2024";
 constexpr char kSelaVpr[] = "Lu et al., Towards seamless adaptation, ICLR 2024";
@@ -77,63 +79,43 @@ constexpr NamedAggregator kAggregators[] = {
 };
 // clang-format on
 
-MethodOptions exact_size(int height, int width, const char* resize) {
-  MethodOptions own;
-  own.image_height = height;
-  own.image_width = width;
-  own.resize = resize;
-  return own;
-}
-
-MethodOptions native(const char* cut = "") {
-  MethodOptions own;
-  own.native_size = true;
-  own.backbone.cut = cut;
-  return own;
-}
-
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
 /// CosPlace and EigenPlaces: the same networks and heads, ResNets cut after layer4.
-void add_places(std::vector<Method>& rows) {
-  struct Project {
-    const char* name;
-    const char* paper;
-    std::vector<std::pair<const char*, int>> models;
-  };
-  const std::array<Project, 2> projects{
-      {{"CosPlace",
-        "Berton et al., Rethinking visual geo-localization, CVPR 2022",
-        {{"resnet18", 512},
-         {"resnet50", 512},
-         {"resnet50", 2048},
-         {"resnet101", 512},
-         {"resnet101", 2048},
-         {"resnet152", 512},
-         {"resnet152", 2048},
-         {"vgg16", 512}}},
-       {"EigenPlaces",
-        "Berton et al., EigenPlaces, ICCV 2023",
-        {{"resnet18", 512},
-         {"resnet50", 512},
-         {"resnet50", 2048},
-         {"resnet101", 2048},
-         {"vgg16", 512}}}}};
-  for (const Project& project : projects) {
-    for (const auto& [backbone, dim] : project.models) {
-      const std::string name = fmt::format("{}-{}-{}", lower(project.name), backbone, dim);
-      rows.push_back({name,
-                      backbone,
-                      "cosplace",
-                      fmt::format("{}, {} dims", project.name, dim),
-                      project.paper,
-                      name,
-                      dim,
-                      native(std::string(backbone) == "vgg16" ? "" : "layer4")});
-    }
+struct Places {
+  const char* name;
+  const char* paper;
+  const char* backbone;
+  std::vector<int> listed, further;
+};
+
+std::vector<Places> places() {
+  const std::vector<int> below_512{32, 64, 128, 256}, rest{32, 64, 128, 256, 1024};
+  return {{"CosPlace", kCosPlace, "resnet18", {512}, below_512},
+          {"CosPlace", kCosPlace, "resnet50", {512, 2048}, rest},
+          {"CosPlace", kCosPlace, "resnet101", {512, 2048}, rest},
+          {"CosPlace", kCosPlace, "resnet152", {512, 2048}, rest},
+          {"CosPlace", kCosPlace, "vgg16", {512}, {64, 128, 256}},
+          {"EigenPlaces", kEigenPlaces, "resnet18", {512}, {256}},
+          {"EigenPlaces", kEigenPlaces, "resnet50", {512, 2048}, {128, 256}},
+          {"EigenPlaces", kEigenPlaces, "resnet101", {2048}, {128, 256, 512}},
+          {"EigenPlaces", kEigenPlaces, "vgg16", {512}, {}}};
+}
+
+void add_places(std::vector<Method>& rows, const Places& row, const std::vector<int>& dims) {
+  for (const int dim : dims) {
+    const std::string name = fmt::format("{}-{}-{}", lower(row.name), row.backbone, dim);
+    rows.push_back({name,
+                    row.backbone,
+                    "cosplace",
+                    fmt::format("{}, {} dims", row.name, dim),
+                    row.paper,
+                    name,
+                    dim,
+                    native(std::string(row.backbone) == "vgg16" ? "" : "layer4")});
   }
 }
 
@@ -145,6 +127,14 @@ void add_netvlad(std::vector<Method>& rows) {
                   kNetVlad,
                   "netvlad-pitts30k",
                   4096,
+                  native()});
+  rows.push_back({"netvlad-32768",
+                  "vgg16",
+                  "netvlad_raw",
+                  "NetVLAD of Pitts30k, not whitened",
+                  kNetVlad,
+                  "netvlad-pitts30k",
+                  32768,
                   native()});
   rows.push_back({"netvlad-tokyotm",
                   "vgg16",
@@ -307,6 +297,21 @@ bool usual(const Method& row) {
 
 }  // namespace
 
+MethodOptions exact_size(int height, int width, const char* resize) {
+  MethodOptions own;
+  own.image_height = height;
+  own.image_width = width;
+  own.resize = resize;
+  return own;
+}
+
+MethodOptions native(const char* cut) {
+  MethodOptions own;
+  own.native_size = true;
+  own.backbone.cut = cut;
+  return own;
+}
+
 std::vector<Method> pairing_rows() {
   std::vector<Method> rows;
   for (const NamedBackbone& backbone : kBackbones) {
@@ -333,9 +338,25 @@ std::vector<Method> listed_rows() {
     if (usual(row)) rows.push_back(std::move(row));
   }
   add_netvlad(rows);
-  add_places(rows);
+  for (const Places& row : places()) add_places(rows, row, row.listed);
   add_trained_together(rows);
+  add_systems(rows);
   add_anyloc(rows);
+  return rows;
+}
+
+std::vector<Method> further_rows() {
+  std::vector<Method> rows, anyloc;
+  for (const Places& row : places()) add_places(rows, row, row.further);
+  add_anyloc(anyloc);
+  for (const std::string domain :
+       {"indoor", "urban", "aerial", "structured", "unstructured", "global"}) {
+    Method row = anyloc.front();
+    row.name = "anyloc-" + domain;
+    row.own.vlad.vocabulary = row.name;
+    row.summary = "AnyLoc: VLAD of 32 published centres, " + domain;
+    rows.push_back(std::move(row));
+  }
   return rows;
 }
 

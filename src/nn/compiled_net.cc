@@ -94,6 +94,8 @@ CompiledNet::CompiledNet(const std::vector<ConvStep>& steps,
       compile_pool(i);
     } else if (runs_in_int8(i)) {
       compile_int8(i, weights);
+    } else if (runs_in_winograd(i)) {
+      compile_winograd(i, weights);
     } else {
       compile_convolution(i, weights);
     }
@@ -165,10 +167,6 @@ void CompiledNet::compile_convolution(int i, PackedWeights& weights) {
   // A residual is added in place: the result takes over its memory.
   const memory result =
       in_place ? tensors_[i + 1] = tensors_[step.residual] : add_tensor(i + 1, pd.dst_desc());
-  if (runs_in_winograd(i, input.get_desc(), result.get_desc())) {
-    compile_winograd(i, input, result, weights);
-    return;
-  }
   const memory bias(
       {{conv.out}, Type::f32, Tag::x}, cpu_engine(), const_cast<float*>(conv.bias.data()));
   add_task(i,

@@ -14,6 +14,7 @@
 #include "nn/conv_int8.h"
 #include "nn/conv_net.h"
 #include "nn/winograd.h"
+#include "util/aligned.h"
 
 namespace ria {
 
@@ -38,8 +39,10 @@ class PackedWeights {
   dnnl::memory get_int8(int step, const Convolution& conv, const dnnl::memory::desc& wanted);
   /// Scale of the 8-bit levels of every output channel.
   const std::vector<float>& scales(int step, const Convolution& conv);
-  /// Transformed for a convolution by Winograd's algorithm.
-  const WinogradWeights& winograd(int step, const Convolution& conv);
+  /// Transformed for a convolution by Winograd's algorithm with tiles of this size.
+  const WinogradWeights& winograd(int step,
+                                  const Convolution& conv,
+                                  const WinogradKernels& transforms);
 
  private:
   const Int8Weights& int8(int step, const Convolution& conv);
@@ -51,7 +54,7 @@ class PackedWeights {
   std::mutex mutex_;
   std::map<int, std::vector<dnnl::memory>> packed_;
   std::map<int, Int8Weights> int8_;
-  std::map<int, WinogradWeights> winograd_;
+  std::map<std::pair<int, const WinogradKernels*>, WinogradWeights> winograd_;
 };
 
 /// One block of memory in which tensors share the room of those no longer read.
@@ -71,7 +74,7 @@ class Arena {
   };
   std::vector<Tenant> tenants_;
   std::vector<dnnl::memory> scratch_;
-  std::vector<std::uint8_t> bytes_;
+  AlignedBuffer<std::uint8_t> bytes_;
 };
 
 /// Everything one input size needs, for one caller at a time.
@@ -102,10 +105,8 @@ class CompiledNet {
   void find_lifetimes();
   bool runs_in_int8(int i) const;
   void compile_convolution(int i, PackedWeights& weights);
-  bool runs_in_winograd(int i,
-                        const dnnl::memory::desc& source,
-                        const dnnl::memory::desc& target) const;
-  void compile_winograd(int i, dnnl::memory input, dnnl::memory result, PackedWeights& weights);
+  bool runs_in_winograd(int i) const;
+  void compile_winograd(int i, PackedWeights& weights);
   void compile_int8(int i, PackedWeights& weights);
   void compile_pool(int i);
   dnnl::memory add_tensor(int tensor, const dnnl::memory::desc& desc);

@@ -22,6 +22,8 @@ struct Convolution {
   int pad = 0;
   std::vector<float> weight;  ///< out x in x kernel x kernel
   std::vector<float> bias;    ///< out
+  std::string name{};         ///< of its tensors, for who writes them
+  std::string norm{};         ///< of its batch norm's, if it had one
 };
 
 /// One step. Tensor 0 is the input; step i writes tensor i + 1.

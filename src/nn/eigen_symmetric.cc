@@ -34,7 +34,7 @@ extern "C" void dsyevr_(const char* job,
 
 namespace ria {
 
-void fix_signs(MatrixD& columns) {
+void fix_signs(EigenMatrixD& columns) {
   for (Eigen::Index j = 0; j < columns.cols(); ++j) {
     Eigen::Index largest = 0;
     columns.col(j).cwiseAbs().maxCoeff(&largest);
@@ -42,15 +42,15 @@ void fix_signs(MatrixD& columns) {
   }
 }
 
-SymmetricEigen eigen_symmetric(const MatrixD& symmetric, int count) {
+SymmetricEigen eigen_symmetric(const EigenMatrixD& symmetric, int count) {
   const int n = static_cast<int>(symmetric.rows());
   if (symmetric.cols() != n || count < 1 || count > n) {
     throw std::invalid_argument(
         fmt::format("{} eigenvectors of a {}x{} matrix", count, n, symmetric.cols()));
   }
-  MatrixD matrix = symmetric;  // symmetric: row order is column order
+  EigenMatrixD matrix = symmetric;  // symmetric: row order is column order
   std::vector<double> values(n);
-  MatrixD found(count, n);  // LAPACK's columns are rows here
+  EigenMatrixD found(count, n);  // LAPACK's columns are rows here
   std::vector<int> support(2 * static_cast<std::size_t>(count));
   const double unused = 0;
   const int first = n - count + 1;
@@ -94,7 +94,7 @@ SymmetricEigen eigen_symmetric(const MatrixD& symmetric, int count) {
     throw std::runtime_error(fmt::format("eigenvalues were not found (LAPACK says {})", status));
   }
   SymmetricEigen out;
-  out.values = Eigen::Map<const VectorD>(values.data(), count).reverse();
+  out.values = Eigen::Map<const EigenVectorD>(values.data(), count).reverse();
   out.vectors = found.transpose().rowwise().reverse();
   fix_signs(out.vectors);
   return out;

@@ -34,8 +34,8 @@ __attribute__((target_clones("avx512f", "arch=haswell", "default"))) float squar
 
 }  // namespace
 
-Matrix product(const Matrix& a, const Matrix& b) {
-  Matrix c(a.rows(), b.cols());
+EigenMatrix product(const MatrixView& a, const MatrixView& b) {
+  EigenMatrix c(a.rows(), b.cols());
   if (c.size() == 0) return c;
   const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(b.cols());
   const int inner = static_cast<int>(a.cols());
@@ -50,9 +50,9 @@ Matrix product(const Matrix& a, const Matrix& b) {
                 inner,
                 1.0f,
                 a.row(begin).data(),
-                inner,
+                static_cast<int>(a.outerStride()),
                 b.data(),
-                columns,
+                static_cast<int>(b.outerStride()),
                 0.0f,
                 c.row(begin).data(),
                 columns);
@@ -60,13 +60,13 @@ Matrix product(const Matrix& a, const Matrix& b) {
   return c;
 }
 
-MatrixD product(const MatrixD& a, const MatrixD& b) {
-  MatrixD c(a.rows(), b.cols());
+EigenMatrixD product(const MatrixViewD& a, const MatrixViewD& b) {
+  EigenMatrixD c(a.rows(), b.cols());
   if (c.size() > 0) multiply(a, b, c);
   return c;
 }
 
-void multiply(const MatrixD& a, const MatrixD& b, MatrixD& c) {
+void multiply(const MatrixViewD& a, const MatrixViewD& b, EigenMatrixD& c) {
   const OneThread one_thread;
   cblas_dgemm(CblasRowMajor,
               CblasNoTrans,
@@ -76,9 +76,9 @@ void multiply(const MatrixD& a, const MatrixD& b, MatrixD& c) {
               static_cast<int>(a.cols()),
               1.0,
               a.data(),
-              static_cast<int>(a.cols()),
+              static_cast<int>(a.outerStride()),
               b.data(),
-              static_cast<int>(b.cols()),
+              static_cast<int>(b.outerStride()),
               0.0,
               c.data(),
               static_cast<int>(b.cols()));
@@ -86,9 +86,9 @@ void multiply(const MatrixD& a, const MatrixD& b, MatrixD& c) {
 
 // On one core whatever the caller may use: a threaded dsyrk sums in an order that depends on the
 // number of threads, and the same picture must give the same bits on any.
-MatrixD gram(const MatrixD& x) {
+EigenMatrixD gram(const MatrixViewD& x) {
   const int rows = static_cast<int>(x.rows()), d = static_cast<int>(x.cols());
-  std::vector<MatrixD> parts((rows + kBlock - 1) / kBlock, MatrixD::Zero(d, d));
+  std::vector<EigenMatrixD> parts((rows + kBlock - 1) / kBlock, EigenMatrixD::Zero(d, d));
 #pragma omp parallel for schedule(static)
   for (int p = 0; p < static_cast<int>(parts.size()); ++p) {
     const OneThread one_thread;
@@ -99,19 +99,19 @@ MatrixD gram(const MatrixD& x) {
                 std::min(kBlock, rows - p * kBlock),
                 1.0,
                 x.row(p * kBlock).data(),
-                d,
+                static_cast<int>(x.outerStride()),
                 0.0,
                 parts[p].data(),
                 d);
   }
-  MatrixD c = MatrixD::Zero(d, d);
-  for (const MatrixD& part : parts) c += part;
+  EigenMatrixD c = EigenMatrixD::Zero(d, d);
+  for (const EigenMatrixD& part : parts) c += part;
   c.triangularView<Eigen::StrictlyLower>() = c.transpose();
   return c;
 }
 
-Vector row_square_sums(const Matrix& x) {
-  Vector sums(x.rows());
+EigenVector row_square_sums(const MatrixView& x) {
+  EigenVector sums(x.rows());
 #pragma omp parallel for schedule(static)
   for (Eigen::Index i = 0; i < x.rows(); ++i) sums[i] = square_sum(x.row(i).data(), x.cols());
   return sums;

@@ -29,7 +29,7 @@ struct Best {
 
 /// [panel][channel][lane]. Past the end the last row again, which wins nothing.
 AlignedBuffer<float> to_panels(const Matrix& rows, int lanes) {
-  const int count = static_cast<int>(rows.rows()), k = static_cast<int>(rows.cols());
+  const int count = rows.rows(), k = rows.cols();
   const int panels = (count + lanes - 1) / lanes;
   AlignedBuffer<float> packed(static_cast<std::size_t>(panels) * lanes * k);
 #pragma omp parallel for schedule(static)
@@ -64,8 +64,7 @@ NearestRows nearest_rows(const Matrix& a, const Matrix& b, const PanelKernels& k
     throw std::invalid_argument(
         fmt::format("rows of {} and of {} values cannot be compared", a.cols(), b.cols()));
   }
-  const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(b.rows());
-  const int k = static_cast<int>(a.cols());
+  const int rows = a.rows(), columns = b.rows(), k = a.cols();
   NearestRows nearest{std::vector<std::int32_t>(rows, -1), std::vector<std::int32_t>(columns, -1)};
   if (rows == 0 || columns == 0) return nearest;
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "nn/panel_kernels.h"
+#include "kernel/panel_kernels.h"
 #include "ria/features.h"
 
 namespace ria {

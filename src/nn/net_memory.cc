@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nn/compiled_net.h"
+#include "nn/one_thread.h"
 
 namespace ria {
 
@@ -32,6 +33,9 @@ memory PackedWeights::pack(int step,
   }
   memory source(plain, cpu_engine(), const_cast<void*>(values));
   memory target(wanted, cpu_engine());
+  // Layers are compiled between one layout and the next: threads that were woken for a layout
+  // would only wait, and waiting costs them as much as work.
+  const OneThread one;
   dnnl::stream stream(cpu_engine());
   dnnl::reorder(source, target).execute(stream, source, target);
   stream.wait();
@@ -60,9 +64,12 @@ const Int8Weights& PackedWeights::int8(int step, const Convolution& conv) {
   return int8_[step] = quantize_weights(conv.weight, conv.out);
 }
 
-const WinogradWeights& PackedWeights::winograd(int step, const Convolution& conv) {
+const WinogradWeights& PackedWeights::winograd(int step,
+                                               const Convolution& conv,
+                                               const WinogradKernels& transforms) {
   const std::lock_guard lock(mutex_);
-  return winograd_.try_emplace(step, conv).first->second;
+  return winograd_.try_emplace({step, &transforms}, conv, *panel_kernels().front(), transforms)
+      .first->second;
 }
 
 void Arena::add(const memory& memory, int born, int dies) {
@@ -98,9 +105,8 @@ void Arena::bind() {
   for (const memory& scratch : scratch_) {
     scratch_size = std::max(scratch_size, scratch.get_desc().get_size());
   }
-  bytes_.resize(size + scratch_size + kAlign);
-  auto* base = reinterpret_cast<std::uint8_t*>(
-      (reinterpret_cast<std::uintptr_t>(bytes_.data()) + kAlign - 1) / kAlign * kAlign);
+  bytes_ = AlignedBuffer<std::uint8_t>(size + scratch_size);
+  std::uint8_t* base = bytes_.data();
   for (std::size_t i = 0; i < tenants_.size(); ++i) {
     tenants_[i].memory.set_data_handle(base + offsets[i]);
   }

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "nn/panel_kernels.h"
+#include "kernel/panel_kernels.h"
 #include "ria/backbone.h"
 #include "util/aligned.h"
 

@@ -18,7 +18,7 @@ constexpr Eigen::Index kSumRows = 1024;
 
 /// y = w x or w^T x for some rows of w.
 void gemv(CBLAS_TRANSPOSE turned,
-          const Matrix& w,
+          const MatrixView& w,
           Eigen::Index first,
           Eigen::Index count,
           const float* x,
@@ -30,7 +30,7 @@ void gemv(CBLAS_TRANSPOSE turned,
               columns,
               1.0f,
               w.row(first).data(),
-              columns,
+              static_cast<int>(w.outerStride()),
               x,
               1,
               0.0f,
@@ -75,16 +75,16 @@ void multiply(const MatrixView& a, const MatrixView& b, float keep, MatrixSpan c
               static_cast<int>(c.outerStride()));
 }
 
-Vector times_vector(const Matrix& w, const Vector& x) {
-  Vector y(w.rows());
+EigenVector times_vector(const MatrixView& w, const EigenVector& x) {
+  EigenVector y(w.rows());
   for_row_blocks(w.rows(), kDotRows, [&](Eigen::Index first, Eigen::Index count) {
     gemv(CblasNoTrans, w, first, count, x.data(), y.data() + first);
   });
   return y;
 }
 
-Vector transposed_times_vector(const Matrix& w, const Vector& x) {
-  Matrix parts((w.rows() + kSumRows - 1) / kSumRows, w.cols());
+EigenVector transposed_times_vector(const MatrixView& w, const EigenVector& x) {
+  EigenMatrix parts((w.rows() + kSumRows - 1) / kSumRows, w.cols());
   for_row_blocks(w.rows(), kSumRows, [&](Eigen::Index first, Eigen::Index count) {
     gemv(CblasTrans, w, first, count, x.data() + first, parts.row(first / kSumRows).data());
   });

@@ -5,13 +5,9 @@
 
 #include <functional>
 
-#include "ria/features.h"
+#include "nn/gemm.h"
 
 namespace ria {
-
-/// Part of a matrix whose rows lie further apart than they are long.
-using MatrixView = Eigen::Ref<const Matrix, 0, Eigen::OuterStride<>>;
-using MatrixSpan = Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>;
 
 /// Calls body(first row, rows) for every block of at most `block` rows, side by side on the cores
 /// the calling thread may use. Inside, products run on one core. The first exception is thrown
@@ -24,9 +20,9 @@ void for_row_blocks(Eigen::Index rows,
 void multiply(const MatrixView& a, const MatrixView& b, float keep, MatrixSpan c);
 
 /// w x, each row read once. For large matrices: bound by memory.
-Vector times_vector(const Matrix& w, const Vector& x);
+EigenVector times_vector(const MatrixView& w, const EigenVector& x);
 
 /// w^T x, without turning w over.
-Vector transposed_times_vector(const Matrix& w, const Vector& x);
+EigenVector transposed_times_vector(const MatrixView& w, const EigenVector& x);
 
 }  // namespace ria

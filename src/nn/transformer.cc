@@ -52,13 +52,28 @@ void Transformer::add_block(const BlockSource& block) {
   if (const auto& adapter = block.adapter1) {
     packed.skip = factors(1, block.scale1);
     packed.adapter1 = {pack(adapter->in),
-                       pack(scaled(adapter->out, factors(adapter->factor, block.scale1)))};
+                       pack(scaled(adapter->out, factors(adapter->factor, block.scale1))),
+                       nullptr};
   }
   if (const auto& adapter = block.adapter2) {
     packed.adapter2 = {pack(behind_norm(adapter->in, block.norm2)),
-                       pack(scaled(adapter->out, factors(adapter->factor, block.scale2)))};
+                       pack(scaled(adapter->out, factors(adapter->factor, block.scale2))),
+                       nullptr};
+    if (!adapter->grid.empty()) {
+      packed.adapter2->grid = std::make_shared<ConvNet>(
+          adapter->grid, adapter->grid_outputs, Precision::kFp32, adapter->in.outputs);
+    }
   }
   impl_->body->blocks.push_back(std::move(packed));
+}
+
+void Transformer::add_side(const AdapterSource& adapter) {
+  // Float32 in every precision: it is next to nothing.
+  const auto pack = [&](const LinearSource& source) {
+    return PanelLinear(*impl_->kernels, Precision::kFp32, source);
+  };
+  const std::vector<float> factors(impl_->shape.dim, adapter.factor);
+  impl_->body->side.push_back({pack(adapter.in), pack(scaled(adapter.out, factors)), nullptr});
 }
 
 void Transformer::set_final_norm(const NormSource& norm) { impl_->final_norm = norm; }
@@ -73,10 +88,10 @@ std::unique_ptr<Transformer> Transformer::with_facet(const NormSource& norm,
   impl->precision = impl_->precision;
   impl->body = impl_->body;
   const LinearSource layer{
-      static_cast<int>(weight.rows()),
-      static_cast<int>(weight.cols()),
-      [&](int row, float* values) { std::copy_n(weight.row(row).data(), weight.cols(), values); },
-      {bias.data(), bias.data() + bias.size()}};
+      weight.rows(),
+      weight.cols(),
+      [&](int row, float* values) { std::ranges::copy(weight.row(row), values); },
+      bias};
   // Float32 in every precision: it is a small part of the work, and nothing behind it averages.
   impl->facet = PanelLinear(*impl->kernels, Precision::kFp32, behind_norm(layer, norm));
   impl->has_facet = true;
@@ -91,9 +106,11 @@ Matrix Transformer::run(const ReadPatches& patches, const Matrix& positions) con
 
 void Transformer::run(const ReadPatches& patches,
                       const Matrix& positions,
-                      const RowOf& row_of) const {
+                      const RowOf& row_of,
+                      const PatchGrid& grid) const {
   const Impl& net = *impl_;
-  const int tokens = static_cast<int>(positions.rows()), lanes = net.kernels->lanes;
+  const std::vector<TransformerBlock>& blocks = net.body->blocks;
+  const int tokens = positions.rows(), lanes = net.kernels->lanes;
   std::unique_ptr<TransformerArena> arena = net.take(tokens, omp_get_max_threads());
   net.each_group(*arena, [&](Impl::Work work) {
     for (int p = work.first; p < work.first + work.count; ++p) {
@@ -106,18 +123,26 @@ void Transformer::run(const ReadPatches& patches,
       }
     }
     net.embed(work, patches);
-    if (!net.body->blocks.empty()) net.start_block(work, net.body->blocks[0]);
-    if (net.body->blocks.empty()) net.write_out(work, row_of);
+    if (net.beside()) net.start_side(work);
+    if (!blocks.empty()) net.start_block(work, blocks[0]);
+    if (blocks.empty()) net.write_out(work, row_of);
   });
-  for (std::size_t b = 0; b < net.body->blocks.size(); ++b) {
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const auto go_on = [&](Impl::Work work) {
+      if (net.beside()) net.follow_side(work, net.body->side[b]);
+      b + 1 < blocks.size() ? net.start_block(work, blocks[b + 1]) : net.write_out(work, row_of);
+    };
+    const bool whole_grid = blocks[b].adapter2 && blocks[b].adapter2->grid;
     net.attend(*arena);
     net.each_group(*arena, [&](Impl::Work work) {
-      net.finish_block(work, net.body->blocks[b]);
-      if (b + 1 < net.body->blocks.size()) {
-        net.start_block(work, net.body->blocks[b + 1]);
-      } else {
-        net.write_out(work, row_of);
-      }
+      net.finish_block(work, blocks[b]);
+      if (!whole_grid) go_on(work);
+    });
+    if (!whole_grid) continue;
+    net.add_grid(*arena, *blocks[b].adapter2, grid);
+    net.each_group(*arena, [&](Impl::Work work) {
+      net.leave_adapter(work, *blocks[b].adapter2);
+      go_on(work);
     });
   }
   net.give_back(std::move(arena));
@@ -135,6 +160,11 @@ double Transformer::flops(int tokens) const {
   for (const TransformerBlock& block : impl_->body->blocks) {
     for (const PanelLinear* layer : block.layers()) total += linear(*layer);
     total += 4.0 * tokens * tokens * impl_->shape.dim;
+    // A grid's convolutions cost the same whatever its shape, but for its border.
+    if (block.adapter2 && block.adapter2->grid) total += block.adapter2->grid->flops(1, tokens);
+  }
+  for (const TransformerAdapter& side : impl_->body->side) {
+    total += linear(side.in) + linear(side.out);
   }
   return total + (impl_->has_facet ? linear(impl_->facet) : 0.0);
 }

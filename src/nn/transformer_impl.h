@@ -14,6 +14,7 @@ namespace ria {
 
 struct TransformerAdapter {
   PanelLinear in, out;
+  std::shared_ptr<const ConvNet> grid;  // over the patches between the two; nullptr: none
 };
 
 struct TransformerBlock {
@@ -28,14 +29,18 @@ struct TransformerBlock {
 struct TransformerBody {
   PanelLinear embedding;
   std::vector<TransformerBlock> blocks;
+  std::vector<TransformerAdapter> side;  // of each block, or none
 };
 
 /// Everything a number of tokens needs, for one caller at a time.
 struct TransformerArena {
   int tokens = 0, threads = 0, panels = 0;
   AlignedBuffer<float> x, qkv, attended;
-  AlignedBuffer<std::uint8_t> keys;               // int8: [head][panel][channel / 4][lane][4]
-  AlignedBuffer<std::int16_t> values;             // int8: [head][panel][channel][lane]
+  AlignedBuffer<float> side;           // the path beside the blocks, where there is one
+  AlignedBuffer<float> between;        // adapters with a grid: what in gives, for all tokens
+  Pixels map;                          // the same of the patches, channel by channel
+  AlignedBuffer<std::uint8_t> keys;    // int8: [head][panel][channel / 4][lane][4]
+  AlignedBuffer<std::int16_t> values;  // int8: [head][panel][channel][lane]
   AlignedBuffer<float> key_scales, value_scales;  // int8: [head][token]
   struct Thread {
     AlignedBuffer<float> normalized, hidden, attention, adapted;
@@ -94,12 +99,21 @@ struct Transformer::Impl {
   void each_group(TransformerArena& arena, Run run) const;
 
   void embed(Work work, const ReadPatches& patches) const;
-  void normalize(Work work) const;
+  void normalize(Work work) const { normalize(work, work.arena.x); }
+  void normalize(Work work, AlignedBuffer<float>& tokens) const;
   void start_block(Work work, const TransformerBlock& block) const;
   void quantize_heads(Work work) const;
   void attend(TransformerArena& arena) const;
   void add_attended(Work work, const TransformerBlock& block) const;
   void finish_block(Work work, const TransformerBlock& block) const;
+  /// Adds what the grid of adapter2 makes of the patches to what its first layer made.
+  void add_grid(TransformerArena& arena,
+                const TransformerAdapter& adapter,
+                const PatchGrid& grid) const;
+  void leave_adapter(Work work, const TransformerAdapter& adapter) const;
+  void start_side(Work work) const;
+  void follow_side(Work work, const TransformerAdapter& adapter) const;
+  bool beside() const { return !body->side.empty() && !has_facet; }
   void write_out(Work work, const RowOf& row_of) const;
 };
 

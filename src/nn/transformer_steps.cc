@@ -23,7 +23,11 @@ std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int 
   arena->panels = (tokens + kernels->lanes - 1) / kernels->lanes;
   const std::size_t panel = width(shape.dim), panels = arena->panels;
   arena->x = AlignedBuffer<float>(panels * panel);
+  if (beside()) arena->side = AlignedBuffer<float>(panels * panel);
   const std::vector<TransformerBlock>& blocks = body->blocks;
+  if (!blocks.empty() && blocks[0].adapter2 && blocks[0].adapter2->grid) {
+    arena->between = AlignedBuffer<float>(panels * output_width(blocks[0].adapter2->in));
+  }
   if (!blocks.empty()) {
     arena->qkv = AlignedBuffer<float>(panels * 3 * panel);
     arena->attended = AlignedBuffer<float>(panels * panel);
@@ -50,6 +54,9 @@ std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int 
     for (const std::optional<TransformerAdapter>* adapter :
          {&blocks[0].adapter1, &blocks[0].adapter2}) {
       if (*adapter) thread.adapted.reserve(kMostPanels * output_width((*adapter)->in));
+    }
+    for (const TransformerAdapter& side : body->side) {
+      thread.adapted.reserve(kMostPanels * output_width(side.in));
     }
   }
   return arena;
@@ -89,9 +96,9 @@ void Transformer::Impl::embed(Work work, const ReadPatches& patches) const {
            true);
 }
 
-void Transformer::Impl::normalize(Work work) const {
+void Transformer::Impl::normalize(Work work, AlignedBuffer<float>& tokens) const {
   const std::int64_t stride = width(shape.dim);
-  const Panels x = work.at(work.arena.x, stride);
+  const Panels x = work.at(tokens, stride);
   for (int p = 0; p < work.count; ++p) {
     kernels->normalize(
         x.data + p * stride, shape.dim, shape.eps, work.thread.normalized.data() + p * stride);
@@ -190,8 +197,11 @@ void Transformer::Impl::finish_block(Work work, const TransformerBlock& block) c
   add_attended(work, block);
   normalize(work);
   Panels adapted;
+  const bool whole_grid = block.adapter2 && block.adapter2->grid;
   if (block.adapter2) {
-    adapted = {work.thread.adapted.data(), output_width(block.adapter2->in)};
+    const std::int64_t in_stride = output_width(block.adapter2->in);
+    adapted = whole_grid ? work.at(work.arena.between, in_stride)
+                         : Panels{work.thread.adapted.data(), in_stride};
     work.run(block.adapter2->in, normalized, adapted, false, Activation::kRelu);
     if (integers()) normalize(work);  // int8 has emptied the outlying channels
   }
@@ -203,14 +213,15 @@ void Transformer::Impl::finish_block(Work work, const TransformerBlock& block) c
     kernels->gate(gate, gate + width(shape.hidden), shape.hidden, gate);
   }
   work.run(block.down, hidden, x, true);
-  if (block.adapter2) work.run(block.adapter2->out, adapted, x, true);
+  if (block.adapter2 && !whole_grid) work.run(block.adapter2->out, adapted, x, true);
 }
 
 void Transformer::Impl::write_out(Work work, const RowOf& row_of) const {
   const int channels = has_facet ? facet.outputs() : shape.dim;
-  Panels from = work.at(work.arena.x, width(shape.dim));
+  AlignedBuffer<float>& tokens = beside() ? work.arena.side : work.arena.x;
+  Panels from = work.at(tokens, width(shape.dim));
   if (has_facet || !final_norm.weight.empty()) {
-    normalize(work);
+    normalize(work, tokens);
     from = {work.thread.normalized.data(), width(shape.dim)};
   }
   if (has_facet) {

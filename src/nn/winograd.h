@@ -6,50 +6,60 @@
 
 #include <cstdint>
 
+#include "kernel/panel_kernels.h"
 #include "nn/conv_net.h"
-#include "nn/panel_kernels.h"
-#include "nn/winograd_kernels.h"
 #include "util/aligned.h"
 
 namespace ria {
 
-/// Of one layer, shared by all sizes and threads: [panel of outputs][position][input][lane].
+inline int winograd_positions(const WinogradKernels& transforms) {
+  return (transforms.tile_rows + 2) * (transforms.tile_columns + 2);
+}
+
+/// The tile with which the layer is faster than by oneDNN, for pictures of this size; none if it is
+/// not, or no 3x3 convolution of stride 1 whose channels fill whole vectors. A rule of shapes and
+/// of the kind of CPU alone, so that results are the same from run to run and for any threads.
+const WinogradKernels* choose_winograd(const Convolution& conv,
+                                       int height,
+                                       int width,
+                                       const PanelKernels& kernels = *panel_kernels().front());
+
+/// What the rule compares: estimated cycles of one core.
+double direct_cycles(const Convolution& conv, int height, int width, const PanelKernels& kernels);
+double winograd_cycles(const Convolution& conv,
+                       int height,
+                       int width,
+                       const PanelKernels& kernels,
+                       const WinogradKernels& transforms);
+
+/// Of one layer and one tile, shared by all sizes and threads: [panel of outputs][position][input]
+/// [lane]. The values follow from the layer, the tile and the kernels' width.
 class WinogradWeights {
  public:
-  /// The layer must be one that fits(); it is referred to.
-  WinogradWeights(const Convolution& conv, const WinogradKernels& kernels);
-  explicit WinogradWeights(const Convolution& conv) : WinogradWeights(conv, best_kernels(conv)) {}
-
-  /// Whether the layer is a 3x3 convolution of stride 1 with enough channels, and this CPU has the
+  /// The layer must be one for which there is a choice; it is referred to. `transforms` are of the
   /// kernels.
-  static bool fits(const Convolution& conv);
-  static const WinogradKernels& best_kernels(const Convolution& conv);
+  WinogradWeights(const Convolution& conv,
+                  const PanelKernels& kernels,
+                  const WinogradKernels& transforms);
 
  private:
   friend class WinogradLayer;
 
-  void pack(int out, float* lane) const;
+  int positions() const { return winograd_positions(transforms_); }
 
   const Convolution& conv_;
-  const WinogradKernels& kernels_;
-  const PanelKernels& products_;
+  const PanelKernels& kernels_;
+  const WinogradKernels& transforms_;
   AlignedBuffer<float> values_;
-};
-
-/// How a tensor of the layer lies in memory: eight channels together, blocks of eight anywhere.
-struct WinogradLayout {
-  std::int64_t pixel;  ///< floats from a pixel to the next of its row
-  std::int64_t block;  ///< floats from a block of channels to the next
 };
 
 /// One layer for one input size and number of threads.
 class WinogradLayer {
  public:
+  /// `source` and `target` are of one size; they say how many channels lie together.
   WinogradLayer(const WinogradWeights& weights,
-                int height,
-                int width,
-                WinogradLayout source,
-                WinogradLayout target,
+                const WinogradTensor& source,
+                const WinogradTensor& target,
                 int threads);
 
   /// Bytes run() needs to work in, aligned to a cache line.
@@ -62,9 +72,8 @@ class WinogradLayer {
   /// What a thread works on and in.
   struct Task {
     const float* source;
-    float* target;
-    bool residual, relu;
-    float* inputs;    ///< transformed: [position][group][input][tile]
+    WinogradResult result;
+    float* inputs;    ///< transformed: [position][tile][input]
     float* products;  ///< of one panel: [position][tile][lane]
   };
 
@@ -73,11 +82,11 @@ class WinogradLayer {
   /// The results of `groups` groups of tiles, [panel][group], from `begin` to `end`.
   void multiply(const Task& task, int first, int groups, int begin, int end) const;
   void multiply_panel(const Task& task, int panel, int group, int count) const;
+  void finish_panel(const Task& task, int panel, int first, int count) const;
 
   const WinogradWeights& weights_;
-  WinogradLayout source_layout_, target_layout_;
-  WinogradPlane source_, target_;
-  int tiles_;
+  WinogradTensor source_, target_;
+  int tiles_x_, tiles_;
   int threads_;
   bool shared_;  ///< all threads work on the same tiles, each on outputs of its own
   int chunk_;    ///< tiles that are transformed before they are multiplied

@@ -11,6 +11,7 @@
 
 #include "method/random_weights.h"
 #include "pipeline/maker.h"
+#include "ria/eigen.h"
 
 namespace ria {
 
@@ -43,8 +44,8 @@ Fitted made_up_vocabulary(const Method& method) {
   std::minstd_rand engine(11);
   std::normal_distribution<float> normal(0, 1 / std::sqrt(static_cast<float>(dim)));
   Matrix centres(clusters, dim);
-  for (Eigen::Index i = 0; i < centres.size(); ++i) centres.data()[i] = normal(engine);
-  return {{kCentres, centres}, {kSharpness, Matrix::Constant(1, 1, 10.0f)}};
+  for (float& value : centres.values()) value = normal(engine);
+  return {{kCentres, centres}, {kSharpness, Matrix(1, 1, 10.0f)}};
 }
 
 MethodOptions picture_options(const Method& method, const CheckOptions& options) {
@@ -76,8 +77,8 @@ void run(const Recognizer& recognizer, const Pixels& pixels, int rounds, MethodC
     check.same_bits = check.same_bits && descriptor == first;
   }
   check.dim = static_cast<int>(first.size());
-  check.finite = first.allFinite();
-  check.norm = first.cast<double>().norm();
+  check.finite = as_eigen(first).allFinite();
+  check.norm = as_eigen(first).cast<double>().norm();
 }
 
 MethodCheck check_one(const Method& method, const CheckOptions& options) {

@@ -4,14 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "pipeline/feature_cache.h"
 #include "pipeline/journal.h"
+#include "pipeline/loader.h"
 #include "pipeline/over_pictures.h"
 #include "ria/recognizer.h"
 #include "ria/version.h"
@@ -22,51 +25,6 @@ namespace ria {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// Time between calls.
-class Lap {
- public:
-  double seconds() {
-    const double spent = seconds_since(start_);
-    start_ = Clock::now();
-    return spent;
-  }
-
- private:
-  Clock::time_point start_ = Clock::now();
-};
-
-/// A picture that is decoded when it is first needed.
-class Loader {
- public:
-  explicit Loader(const fs::path& file) : file_(file) {}
-
-  const fs::path& file() const { return file_; }
-  const Image& image() {
-    if (image_.empty()) {
-      Lap lap;
-      image_ = load_image(file_);
-      image_size_ = {image_.height, image_.width};
-      seconds_ = lap.seconds();
-    }
-    return image_;
-  }
-  /// Of the decoding; each method that reads the picture anew is told the whole.
-  double seconds() const { return seconds_; }
-  const std::array<int, 2>& image_size() const { return image_size_; }
-  void set_image_size(const std::array<int, 2>& size) { image_size_ = size; }
-
- private:
-  const fs::path& file_;
-  Image image_;
-  std::array<int, 2> image_size_{};
-  double seconds_ = 0;
-};
 
 /// The run's name: what is described, with what.
 std::string fingerprint(const std::vector<const Recognizer*>& recognizers,
@@ -77,6 +35,7 @@ std::string fingerprint(const std::vector<const Recognizer*>& recognizers,
   for (const Recognizer* recognizer : recognizers) {
     const IndexHeader header = recognizer->header();
     text += fmt::format("\n{} {} {}", header.method, header.options, header.weights_sha256);
+    if (recognizer->options().cross_image > 1) text += fmt::format(" split {}", options.split);
     for (const auto& [name, matrix] : recognizer->fitted()) {
       const auto* bytes = reinterpret_cast<const std::uint8_t*>(matrix.data());
       text += fmt::format(" {} {}", name, sha256_bytes({bytes, matrix.size() * sizeof(float)}));
@@ -88,6 +47,7 @@ std::string fingerprint(const std::vector<const Recognizer*>& recognizers,
 /// What one recogniser makes of one picture.
 struct Described {
   Descriptor descriptor;
+  std::array<int, 2> image_size{};  ///< height, width as it reads the file
   PackedLocalFeatures local;
   StageSeconds cost;
 };
@@ -116,6 +76,13 @@ bool take_local(std::span<const float>& values, PackedLocalFeatures& local) {
   return true;
 }
 
+/// What all recognisers make of one picture.
+struct Seen {
+  int picture = 0;
+  std::vector<Described> all;
+  std::map<std::size_t, PatchFeatures> features;  ///< of recognisers that compare pictures
+};
+
 /// One run of describe_together().
 class Run {
  public:
@@ -127,12 +94,13 @@ class Run {
         options_(options),
         results_(recognizers.size()) {
     for (std::size_t r = 0; r < recognizers.size(); ++r) {
-      results_[r].descriptors = Matrix::Zero(total(), recognizers[r]->dim());
+      results_[r].descriptors = Matrix(total(), recognizers[r]->dim());
       results_[r].image_sizes.resize(pictures.size());
       if (recognizers[r]->reranker() != nullptr) results_[r].locals.resize(pictures.size());
       for (const fs::path& picture : pictures) results_[r].names.push_back(name_of(picture));
     }
     finished_.assign(pictures.size(), false);
+    make_groups();
   }
 
   std::vector<Descriptions> describe() {
@@ -155,6 +123,10 @@ class Run {
   }
 
  private:
+  struct Group {
+    int first, end;  // pictures
+  };
+
   std::string name_of(const fs::path& picture) const {
     if (options_.names_relative_to.empty()) return picture.string();
     return picture.lexically_proximate(options_.names_relative_to).generic_string();
@@ -162,13 +134,27 @@ class Run {
 
   int total() const { return static_cast<int>(pictures_.size()); }
 
+  /// Pictures that are described together: as many as all cross-image encoders ask for.
+  void make_groups() {
+    int size = 1;
+    for (const Recognizer* one : recognizers_) size = std::lcm(size, together(*one));
+    const int split = std::clamp(options_.split, 0, total());
+    for (int first = 0; first < total();) {
+      const int end = first < split ? split : total();
+      groups_.push_back({first, std::min(first + size, end)});
+      first = groups_.back().end;
+    }
+  }
+
+  static int together(const Recognizer& recognizer) {
+    return std::max(1, recognizer.options().cross_image);
+  }
+
   void run_all() {
     over_pictures(
-        total(),
+        static_cast<int>(groups_.size()),
         options_.num_threads,
-        [this](int i) {
-          if (!finished_[i]) describe_one(i);
-        },
+        [this](int g) { describe_group(groups_[g]); },
         options_.stop);
     std::sort(failures_.begin(), failures_.end(), [](const Failure& a, const Failure& b) {
       return a.picture < b.picture;
@@ -179,39 +165,73 @@ class Run {
     std::span<const float> values = record.values;
     std::vector<Described> all(results_.size());
     for (std::size_t r = 0; r < results_.size(); ++r) {
-      const auto dim = static_cast<std::size_t>(results_[r].descriptors.cols());
-      if (values.size() < dim) return;
-      all[r].descriptor = Eigen::Map<const Vector>(values.data(), static_cast<Eigen::Index>(dim));
-      values = values.subspan(dim);
+      const int dim = results_[r].descriptors.cols();
+      if (std::ssize(values) < dim + 2) return;
+      all[r].descriptor.assign(values.begin(), values.begin() + dim);
+      all[r].image_size = {static_cast<int>(values[dim]), static_cast<int>(values[dim + 1])};
+      values = values.subspan(dim + 2);
       if (!results_[r].locals.empty() && !take_local(values, all[r].local)) return;
     }
     if (!values.empty()) return;
-    put(record.picture, record.image_size, all);
+    put(record.picture, all);
     if (!finished_[record.picture]) ++done_;
     finished_[record.picture] = true;
   }
 
-  void describe_one(int i) {
+  void describe_group(const Group& group) {
+    const auto begin = finished_.begin();
+    if (std::all_of(begin + group.first, begin + group.end, [](char done) { return done != 0; })) {
+      return;
+    }
+    std::vector<Seen> seen;
+    for (int i = group.first; i < group.end; ++i) {
+      attempt([&] { seen.push_back(look_at(i)); }, i, i + 1);
+    }
+    for (std::size_t r = 0; r < recognizers_.size(); ++r) {
+      const int step = together(*recognizers_[r]);
+      for (int first = group.first; step > 1 && first < group.end; first += step) {
+        const int end = std::min(first + step, group.end);
+        attempt([&] { compare(seen, r, first, end); }, first, end);
+      }
+    }
+    for (Seen& one : seen) {
+      const bool whole = std::none_of(
+          one.all.begin(), one.all.end(), [](const Described& d) { return d.descriptor.empty(); });
+      if (whole && !finished_[one.picture]) keep({one.picture, {}}, one.all);
+    }
+    const std::lock_guard lock(mutex_);
+    for (int i = group.first; i < group.end; ++i) {
+      if (finished_[i]) continue;
+      ++done_;
+      if (options_.progress) options_.progress(done_, total());
+    }
+  }
+
+  /// What goes wrong is a failure of the pictures from `first` to `end`.
+  template <typename Action>
+  void attempt(Action action, int first, int end) {
     try {
-      describe_or_throw(i);
+      action();
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
       const std::lock_guard lock(mutex_);
-      failures_.push_back({i, pictures_[i].string(), error.what()});
+      for (int i = first; i < end; ++i) {
+        if (finished_[i] || failed_.count(i) != 0) continue;
+        failed_.insert(i);
+        failures_.push_back({i, pictures_[i].string(), error.what()});
+      }
     }
-    const std::lock_guard lock(mutex_);
-    ++done_;
-    if (options_.progress) options_.progress(done_, total());
   }
 
   /// What one picture costs each recogniser: reading it and the backbone are counted for all that
   /// share them, so that every method shows its own price.
-  void describe_or_throw(int i) {
+  Seen look_at(int i) {
     Loader loader(pictures_[i]);
-    std::vector<Described> all(recognizers_.size());
+    Seen seen{i, std::vector<Described>(recognizers_.size()), {}};
+    std::vector<char> done(recognizers_.size(), 0);
     for (std::size_t first = 0; first < recognizers_.size(); ++first) {
-      if (all[first].descriptor.size() > 0) continue;
+      if (done[first]) continue;
       const Recognizer& owner = *recognizers_[first];
       StageSeconds spent;
       const PatchFeatures features = features_of(owner, loader, spent);
@@ -221,14 +241,41 @@ class Run {
           continue;
         }
         Lap lap;
-        all[r].descriptor = one.postprocessor().apply(one.aggregator().aggregate(features));
+        Described& described = seen.all[r];
+        if (together(one) > 1) {
+          seen.features[r] = features;
+        } else {
+          described.descriptor = one.postprocessor().apply(one.aggregator().aggregate(features));
+        }
         spent.aggregate = lap.seconds();
-        if (one.reranker() != nullptr) all[r].local = pack(one.reranker()->extract(features));
+        if (one.reranker() != nullptr) described.local = pack(one.reranker()->extract(features));
         spent.local = lap.seconds();
-        all[r].cost = spent;
+        described.image_size = loader.image_size();
+        described.cost = spent;
+        done[r] = 1;
       }
     }
-    keep({i, loader.image_size(), {}}, all);
+    return seen;
+  }
+
+  /// The pictures from `first` to `end` that could be read, through a cross-image encoder.
+  void compare(std::vector<Seen>& seen, std::size_t r, int first, int end) const {
+    std::vector<Described*> described;
+    std::vector<PatchFeatures> features;
+    for (Seen& one : seen) {
+      if (one.picture < first || one.picture >= end) continue;
+      described.push_back(&one.all[r]);
+      features.push_back(std::move(one.features.at(r)));
+    }
+    if (features.empty()) return;
+    Lap lap;
+    const Recognizer& recognizer = *recognizers_[r];
+    const auto descriptors = recognizer.aggregator().aggregate_together(features);
+    const double share = lap.seconds() / static_cast<double>(features.size());
+    for (std::size_t i = 0; i < described.size(); ++i) {
+      described[i]->descriptor = recognizer.postprocessor().apply(descriptors[i]);
+      described[i]->cost.aggregate += share;
+    }
   }
 
   /// From the cache, or from the network and into the cache.
@@ -236,7 +283,8 @@ class Run {
     Lap lap;
     CachedFeatures found =
         cached_features(options_.feature_cache, recognizer.feature_key(), loader.file(), [&] {
-          const Pixels pixels = preprocess(loader.image(), recognizer.preprocessing());
+          const Pixels pixels =
+              preprocess(loader.image(recognizer.preprocessing().load), recognizer.preprocessing());
           spent.decode = loader.seconds() + lap.seconds();
           CachedFeatures made{recognizer.backbone().extract(pixels), loader.image_size()};
           spent.backbone = lap.seconds();
@@ -247,10 +295,10 @@ class Run {
     return std::move(found.features);
   }
 
-  void put(int picture, const std::array<int, 2>& image_size, std::vector<Described>& all) {
+  void put(int picture, std::vector<Described>& all) {
     for (std::size_t r = 0; r < all.size(); ++r) {
-      results_[r].descriptors.row(picture) = all[r].descriptor;
-      results_[r].image_sizes[picture] = image_size;
+      std::ranges::copy(all[r].descriptor, results_[r].descriptors.row(picture).begin());
+      results_[r].image_sizes[picture] = all[r].image_size;
       if (!results_[r].locals.empty()) results_[r].locals[picture] = std::move(all[r].local);
     }
   }
@@ -259,10 +307,11 @@ class Run {
     for (std::size_t r = 0; journal_ && r < all.size(); ++r) {
       const Descriptor& descriptor = all[r].descriptor;
       record.values.insert(record.values.end(), descriptor.begin(), descriptor.end());
+      for (const int side : all[r].image_size) record.values.push_back(static_cast<float>(side));
       if (!results_[r].locals.empty()) append_local(all[r].local, record.values);
     }
     if (journal_) journal_->append(record);
-    put(record.picture, record.image_size, all);
+    put(record.picture, all);
     const std::lock_guard lock(mutex_);
     for (std::size_t r = 0; r < all.size(); ++r) {
       results_[r].seconds.decode += all[r].cost.decode;
@@ -276,11 +325,13 @@ class Run {
   const std::vector<fs::path>& pictures_;
   const RunOptions& options_;
   std::vector<Descriptions> results_;
+  std::vector<Group> groups_;
   std::optional<Journal> journal_;
   std::vector<char> finished_;  // not vector<bool>: threads read it side by side
   std::mutex mutex_;
   int done_ = 0;
   std::vector<Failure> failures_;
+  std::set<int> failed_;  // the pictures of failures_
 };
 
 }  // namespace
@@ -291,22 +342,24 @@ std::vector<Descriptions> describe_together(const std::vector<const Recognizer*>
   return Run(recognizers, pictures, run).describe();
 }
 
-Interrupted::Interrupted(int finished, int all)
-    : std::runtime_error(fmt::format("interrupted after {} of {} pictures", finished, all)),
+Interrupted::Interrupted(int finished, int all, const char* of)
+    : std::runtime_error(fmt::format("interrupted after {} of {} {}", finished, all, of)),
       done(finished),
       total(all) {}
+
+Interrupted::~Interrupted() = default;
 
 Descriptions Descriptions::without_failures() const {
   std::vector<char> bad(names.size(), 0);
   for (const Failure& failure : failures) bad[failure.picture] = 1;
   Descriptions good;
-  good.descriptors.resize(descriptors.rows() - static_cast<Eigen::Index>(failures.size()),
+  good.descriptors.resize(descriptors.rows() - static_cast<int>(failures.size()),
                           descriptors.cols());
   good.seconds = seconds;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (bad[i]) continue;
-    good.descriptors.row(static_cast<Eigen::Index>(good.names.size())) =
-        descriptors.row(static_cast<Eigen::Index>(i));
+    std::ranges::copy(descriptors.row(static_cast<int>(i)),
+                      good.descriptors.row(static_cast<int>(good.names.size())).begin());
     good.names.push_back(names[i]);
     good.image_sizes.push_back(image_sizes[i]);
     if (!locals.empty()) good.locals.push_back(locals[i]);

@@ -6,10 +6,11 @@
 #include <charconv>
 #include <cmath>
 
+#include "ria/eigen.h"
 #include "ria/version.h"
+#include "tensor/safetensors.h"
 #include "util/files.h"
 #include "util/hash.h"
-#include "weights/safetensors.h"
 
 namespace ria {
 
@@ -19,21 +20,18 @@ namespace fs = std::filesystem;
 
 constexpr float kLargestHalf = 65504;
 
-Tensor packed(const Matrix& values) {
-  const std::span<const float> floats(values.data(), static_cast<std::size_t>(values.size()));
-  const std::vector<std::int64_t> shape{values.rows(), values.cols()};
-  const bool fits = values.size() == 0 || values.cwiseAbs().maxCoeff() <= kLargestHalf;
-  if (!fits) return make_tensor(shape, {floats.begin(), floats.end()});
-  const std::vector<std::uint16_t> halves = to_halves(floats);
+Tensor packed(std::span<const float> values, std::int64_t rows, std::int64_t columns) {
+  const std::vector<std::int64_t> shape{rows, columns};
+  const bool fits = values.empty() || as_eigen(values).cwiseAbs().maxCoeff() <= kLargestHalf;
+  if (!fits) return make_tensor(shape, {values.begin(), values.end()});
+  const std::vector<std::uint16_t> halves = to_halves(values);
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(halves.data());
   return make_tensor(DType::F16, shape, {bytes, bytes + halves.size() * sizeof(std::uint16_t)});
 }
 
 Matrix unpacked(const Tensor& tensor) {
   if (tensor.shape.size() != 2) throw std::runtime_error("not a matrix");
-  Matrix values(tensor.shape[0], tensor.shape[1]);
-  tensor.copy_floats({values.data(), static_cast<std::size_t>(values.size())});
-  return values;
+  return {static_cast<int>(tensor.shape[0]), static_cast<int>(tensor.shape[1]), tensor.floats()};
 }
 
 int number(const TensorFile& file, const char* key) {
@@ -44,15 +42,32 @@ int number(const TensorFile& file, const char* key) {
   return value;
 }
 
-CachedFeatures read(const fs::path& file) {
-  const TensorFile tensors = TensorFile::open(file);
+CachedFeatures read(const TensorFile& tensors) {
   CachedFeatures out;
   out.features.patches = unpacked(tensors.at("patches"));
-  out.features.class_token = unpacked(tensors.at("class_token")).row(0).transpose();
+  out.features.class_token = tensors.at("class_token").floats();
   out.features.grid_height = number(tensors, "grid_height");
   out.features.grid_width = number(tensors, "grid_width");
   out.image_size = {number(tensors, "image_height"), number(tensors, "image_width")};
   return out;
+}
+
+MappedFeatures mapped(const TensorFile& tensors) {
+  const Tensor& patches = tensors.at("patches");
+  if (patches.shape.size() != 2) throw std::runtime_error("not a matrix");
+  return {patches, number(tensors, "grid_height"), number(tensors, "grid_width")};
+}
+
+/// What `read` makes of a file; nothing if there is none or it is damaged: it is made again.
+template <typename Read>
+auto read_if_whole(const fs::path& file, const Read& read)
+    -> std::optional<decltype(read(std::declval<const TensorFile&>()))> {
+  if (!fs::exists(file)) return std::nullopt;
+  try {
+    return read(TensorFile::open(file));
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -61,7 +76,11 @@ FeatureCache::FeatureCache(fs::path folder, const std::string& network)
     : folder_(std::move(folder)), network_(network) {}
 
 std::string FeatureCache::key(const fs::path& picture) const {
-  return sha256_text(fmt::format("{} {} {}", RIA_VERSION, network_, sha256_file(picture)));
+  return key_of_content(sha256_file(picture));
+}
+
+std::string FeatureCache::key_of_content(const std::string& sha256) const {
+  return sha256_text(fmt::format("{} {} {}", RIA_VERSION, network_, sha256));
 }
 
 fs::path FeatureCache::file_of(const std::string& key) const {
@@ -69,21 +88,21 @@ fs::path FeatureCache::file_of(const std::string& key) const {
 }
 
 std::optional<CachedFeatures> FeatureCache::find(const std::string& key) const {
-  const fs::path file = file_of(key);
-  if (!fs::exists(file)) return std::nullopt;
-  try {
-    return read(file);
-  } catch (const std::exception&) {
-    return std::nullopt;  // damaged: it is made again
-  }
+  return read_if_whole(file_of(key), read);
+}
+
+std::optional<MappedFeatures> FeatureCache::map(const std::string& key) const {
+  return read_if_whole(file_of(key), mapped);
 }
 
 void FeatureCache::put(const std::string& key, CachedFeatures& made) const {
   const fs::path file = file_of(key);
-  const TensorMap tensors{{"patches", packed(made.features.patches)},
-                          {"class_token", packed(Matrix(made.features.class_token.transpose()))}};
+  const Matrix& patches = made.features.patches;
+  const Vector& token = made.features.class_token;
+  const TensorMap tensors{{"patches", packed(patches.values(), patches.rows(), patches.cols())},
+                          {"class_token", packed(token, 1, std::ssize(token))}};
   made.features.patches = unpacked(tensors.at("patches"));
-  made.features.class_token = unpacked(tensors.at("class_token")).row(0).transpose();
+  made.features.class_token = tensors.at("class_token").floats();
   try {
     fs::create_directories(file.parent_path());
     write_safetensors(file,
@@ -91,7 +110,8 @@ void FeatureCache::put(const std::string& key, CachedFeatures& made) const {
                       {{"grid_height", std::to_string(made.features.grid_height)},
                        {"grid_width", std::to_string(made.features.grid_width)},
                        {"image_height", std::to_string(made.image_size[0])},
-                       {"image_width", std::to_string(made.image_size[1])}});
+                       {"image_width", std::to_string(made.image_size[1])}},
+                      Durability::kUnsynced);
   } catch (const std::exception&) {
     // No room or no permission only costs the next run its time.
   }

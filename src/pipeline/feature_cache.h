@@ -9,13 +9,21 @@
 #include <string>
 
 #include "ria/features.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 
 /// What a picture's file turned into.
 struct CachedFeatures {
   PatchFeatures features;
-  std::array<int, 2> image_size{};  ///< height, width as stored in the picture
+  std::array<int, 2> image_size{};  ///< height, width of the picture as loaded
+};
+
+/// The same where it lies in the cache: nothing is read before its values are.
+struct MappedFeatures {
+  Tensor patches;  ///< rows x columns
+  int grid_height = 0;
+  int grid_width = 0;
 };
 
 /// One file a picture and network, in half precision (in float32 where a value does not fit). May
@@ -27,7 +35,10 @@ class FeatureCache {
 
   /// The key of a picture: its content, not its name. Throws std::runtime_error if it is missing.
   std::string key(const std::filesystem::path& picture) const;
+  /// The same where the sha256 of its file is known.
+  std::string key_of_content(const std::string& sha256) const;
   std::optional<CachedFeatures> find(const std::string& key) const;
+  std::optional<MappedFeatures> map(const std::string& key) const;
   /// Keeps the features and rounds them to what find() gives.
   void put(const std::string& key, CachedFeatures& made) const;
 

@@ -13,6 +13,7 @@
 
 #include "ria/weights.h"
 #include "util/hash.h"
+#include "util/temporary.h"
 
 namespace ria {
 
@@ -25,11 +26,11 @@ constexpr std::chrono::seconds kWriteEvery{2};
 constexpr std::chrono::hours kForgetAfter{24 * 7};
 constexpr std::size_t kWriteAt = 4 << 20;  // bytes that wait at most
 // Begins the file; another version of the format is another word.
-constexpr char kMagic[] = {'r', 'i', 'a', ' ', 'l', 'o', 'g', '2'};
+constexpr char kMagic[] = {'r', 'i', 'a', ' ', 'l', 'o', 'g', '3'};
 
 /// Fixed part of a record on disk; so many values follow, then a checksum of both.
 struct Head {
-  std::int32_t picture, height, width;
+  std::int32_t picture;
   std::uint32_t values;
 };
 
@@ -72,7 +73,6 @@ bool read_record(int descriptor, std::uint64_t size, std::uint64_t& offset, Jour
   const std::uint64_t floats = std::uint64_t{head.values} * sizeof(float);
   if (size - offset - sizeof head - sizeof sum < floats) return false;
   out.picture = head.picture;
-  out.image_size = {head.height, head.width};
   out.values.resize(head.values);
   if (!read_at(descriptor, offset + sizeof head, out.values.data(), floats) ||
       !read_at(descriptor, offset + sizeof head + floats, &sum, sizeof sum)) {
@@ -164,10 +164,7 @@ void Journal::append(const Record& record) {
 
 /// Short records wait for others; long ones are written as they stand, without another copy.
 void Journal::put(const Record& record) {
-  const Head head{record.picture,
-                  record.image_size[0],
-                  record.image_size[1],
-                  static_cast<std::uint32_t>(record.values.size())};
+  const Head head{record.picture, static_cast<std::uint32_t>(record.values.size())};
   const auto values = bytes_of(record.values);
   const std::uint64_t sum = checksum(values.data(), values.size(), checksum(&head, sizeof head));
   const auto wait = [&](const void* data, std::size_t size) {
@@ -195,11 +192,12 @@ void Journal::rewrite(const std::function<bool(Record&)>& next) {
   const std::uint64_t old_written = std::exchange(written_, 0);
   std::error_code error;
   fs::remove(new_file, error);
+  Temporary unfinished(new_file);
   for (Record record; !file_.empty() && next(record);) put(record);
   write_pending();
   if (!file_.empty() && descriptor_ >= 0) fs::rename(new_file, old_file, error);
   const bool replaced = !file_.empty() && descriptor_ >= 0 && !error;
-  if (!replaced) fs::remove(new_file, error);
+  if (replaced) unfinished.keep();
   const int unused = replaced ? old_descriptor : std::exchange(descriptor_, old_descriptor);
   if (unused >= 0) ::close(unused);
   if (!replaced) written_ = old_written;

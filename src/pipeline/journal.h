@@ -3,7 +3,6 @@
 // there.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -30,7 +29,6 @@ class Journal {
 
   struct Record {
     int picture = 0;
-    std::array<int, 2> image_size{};
     std::vector<float> values;
   };
   /// Shows what an earlier run left, for pictures in [0, total), one record at a time. A damaged

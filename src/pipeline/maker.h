@@ -23,6 +23,9 @@ class RecognizerMaker {
                                                   const TensorFile& weights,
                                                   Fitted fitted = {});
 
+  /// Saves a recogniser that has no head yet from fitting the centres another was fitted.
+  static void give_vocabulary(const Matrix& centres, Recognizer& recognizer);
+
  private:
   std::map<std::string, std::shared_ptr<Backbone>> backbones_;
 };

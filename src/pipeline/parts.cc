@@ -4,14 +4,15 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <string_view>
 
-#include "aggregate/heads.h"
 #include "aggregate/netvlad.h"
-#include "aggregate/ria_ft.h"
+#include "head/heads.h"
+#include "head/ria_ft.h"
 #include "rerank/selavpr.h"
 #include "ria/vocabulary.h"
 #include "ria/weights.h"
-#include "weights/npy.h"
+#include "tensor/npy.h"
 
 namespace ria {
 
@@ -32,8 +33,7 @@ Matrix read_projection(const std::string& file, int feature_dim) {
     throw std::runtime_error(fmt::format(
         "{}: a projection of {} rows and at most as many columns was expected", file, feature_dim));
   }
-  const std::vector<float> values = tensor.floats();
-  return Eigen::Map<const Matrix>(values.data(), tensor.shape[0], tensor.shape[1]);
+  return {feature_dim, static_cast<int>(tensor.shape[1]), tensor.floats()};
 }
 
 const Matrix& at(const Fitted& fitted, const char* name) {
@@ -42,17 +42,37 @@ const Matrix& at(const Fitted& fitted, const char* name) {
   return it == fitted.end() ? none : it->second;
 }
 
+struct Head {
+  std::string_view aggregator;
+  std::unique_ptr<Aggregator> (*read)(const TensorFile&);
+};
+constexpr Head kHeads[] = {
+    {"cosplace", read_cosplace},
+    {"netvlad_head", [](const TensorFile& file) { return read_netvlad(file); }},
+    {"netvlad_raw", [](const TensorFile& file) { return read_netvlad(file, false); }},
+    {"mixvpr", read_mixvpr},
+    {"salad", read_salad},
+    {"megaloc", read_megaloc},
+    {"boq", read_boq},
+    {"supervlad", [](const TensorFile& file) { return read_supervlad(file); }},
+    {"supervlad_1", [](const TensorFile& file) { return read_supervlad(file, 2); }},
+    {"cricavpr", read_cricavpr},
+    {"convap", [](const TensorFile& file) { return read_convap(file); }},
+    {"apgem", [](const TensorFile& file) { return read_apgem(file); }},
+    {"edtformer", read_edtformer},
+    {"qaa", [](const TensorFile& file) { return read_qaa(file); }},
+    {"selavpr", read_selavpr},
+    {"ria_ft", read_ria_ft},
+};
+
 std::unique_ptr<Aggregator> read_head(const Method& method, const TensorFile* weights) {
   if (weights == nullptr) {
     throw std::invalid_argument(
         fmt::format("method {} reads its head from its weights: none were given", method.name));
   }
-  if (method.aggregator == "cosplace") return read_cosplace(*weights);
-  if (method.aggregator == "netvlad_head") return read_netvlad(*weights);
-  if (method.aggregator == "mixvpr") return read_mixvpr(*weights);
-  if (method.aggregator == "salad") return read_salad(*weights);
-  if (method.aggregator == "selavpr") return read_selavpr(*weights);
-  if (method.aggregator == "ria_ft") return read_ria_ft(*weights);
+  for (const Head& head : kHeads) {
+    if (method.aggregator == head.aggregator) return head.read(*weights);
+  }
   throw std::invalid_argument(fmt::format("unknown aggregator '{}'", method.aggregator));
 }
 
@@ -72,6 +92,7 @@ void adopt_settings(const Method& method, const TensorFile* weights, MethodOptio
   if (method.aggregator != "ria_ft" || weights == nullptr) return;
   const RiaFtSettings settings = read_ria_ft_settings(*weights);
   BackboneOptions& backbone = options.backbone;
+  if (backbone.cut.empty()) backbone.cut = settings.backbone.cut;
   if (!backbone.layer) backbone.layer = settings.backbone.layer;
   if (!backbone.facet) backbone.facet = settings.backbone.facet;
   backbone.final_norm = backbone.final_norm || settings.backbone.final_norm;
@@ -83,13 +104,13 @@ Fitted read_fitted(const Method& method, int feature_dim, MethodOptions& options
   if (reads_projection(method, options.ria)) {
     fitted[kProjection] = read_projection(options.ria.projection, feature_dim);
     options.ria.projection = kFromFile;
-    options.ria.d = static_cast<int>(fitted[kProjection].cols());
+    options.ria.d = fitted[kProjection].cols();
   }
   std::string& vocabulary = options.vlad.vocabulary;
   if (needs_vocabulary(method) && vocabulary != kFromFile && vocabulary != "database") {
     fitted[kCentres] = read_vocabulary(vocabulary, feature_dim);
     vocabulary = kFromFile;
-    options.vlad.clusters = static_cast<int>(fitted[kCentres].rows());
+    options.vlad.clusters = fitted[kCentres].rows();
   }
   return fitted;
 }
@@ -103,16 +124,16 @@ std::unique_ptr<Aggregator> make_head(const Method& method,
   if (method.aggregator == "mean") return make_mean(feature_dim, options.gem.normalize_patches);
   const Matrix& centres = at(fitted, kCentres);
   if (method.aggregator == "vlad") {
-    return centres.size() > 0 ? make_vlad(centres, options.vlad) : nullptr;
+    return centres.empty() ? nullptr : make_vlad(centres, options.vlad);
   }
   if (method.aggregator == "netvlad") {
     const Matrix& sharpness = at(fitted, kSharpness);
-    if (centres.size() == 0 || sharpness.size() == 0) return nullptr;
+    if (centres.empty() || sharpness.empty()) return nullptr;
     return make_netvlad_from_vocabulary(centres, sharpness(0, 0));
   }
   if (method.aggregator != "ria") return read_head(method, weights);
   const Matrix& projection = at(fitted, kProjection);
-  if (wants_pca_projection(options) && projection.size() == 0) return nullptr;
+  if (wants_pca_projection(options) && projection.empty()) return nullptr;
   return make_ria(feature_dim, options.ria, projection);
 }
 
@@ -131,8 +152,8 @@ std::unique_ptr<Reranker> make_reranker(const Method& method,
 
 Postprocessor make_postprocessor(const Fitted& fitted) {
   const Matrix& mean = at(fitted, kMean);
-  if (mean.size() == 0) return {};
-  return {mean.row(0), at(fitted, kDirections)};
+  if (mean.empty()) return {};
+  return {{mean.values().begin(), mean.values().end()}, at(fitted, kDirections)};
 }
 
 }  // namespace ria

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ria/method.h"
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 

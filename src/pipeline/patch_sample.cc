@@ -144,7 +144,7 @@ void PatchSample::seal() {
 }
 
 void PatchSample::read(std::int64_t begin, Matrix& out) const {
-  for (Eigen::Index i = 0; i < out.rows(); ++i) {
+  for (int i = 0; i < out.rows(); ++i) {
     std::memcpy(out.row(i).data(),
                 row(order_[static_cast<std::size_t>(begin + i)]),
                 static_cast<std::size_t>(dim_) * sizeof(float));

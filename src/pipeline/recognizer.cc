@@ -7,10 +7,11 @@
 #include <stdexcept>
 
 #include "backbone/backbone_weights.h"
+#include "head/ria_ft.h"
 #include "pipeline/maker.h"
-#include "pipeline/parts.h"
+#include "pipeline/recognizer_parts.h"
 #include "ria/version.h"
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 
@@ -24,18 +25,24 @@ std::unique_ptr<TensorFile> open_weights(const Method& method, const MethodOptio
   return std::make_unique<TensorFile>(TensorFile::open(weights_file(method, options)));
 }
 
-std::shared_ptr<Backbone> backbone_of(const Method& method, const MethodOptions& options) {
+/// Of the table, or what a RIA-FT file holds: that may be any network.
+std::string backbone_name(const Method& method, const TensorFile* weights) {
+  return method.aggregator == "ria_ft" && weights != nullptr ? backbone_in(*weights)
+                                                             : method.backbone;
+}
+
+std::shared_ptr<Backbone> backbone_of(const Method& method,
+                                      const MethodOptions& options,
+                                      const TensorFile* weights) {
   BackboneOptions asked = options.backbone;
   asked.weights = weights_file(method, options);
-  return make_backbone(method.backbone, asked);
+  return make_backbone(backbone_name(method, weights), asked);
 }
 
 /// What two methods must have in common to share a backbone.
-std::string backbone_key(const Method& method, const MethodOptions& options) {
-  const BackboneOptions& o = options.backbone;
-  return fmt::format("{} {} {} {} {} {} {} {} {}",
+std::string network_key(const Method& method, const BackboneOptions& o) {
+  return fmt::format("{} {} {} {} {} {} {} {}",
                      method.backbone,
-                     weights_file(method, options),
                      o.cut,
                      to_string(o.precision),
                      o.layer.value_or(-1),
@@ -45,104 +52,139 @@ std::string backbone_key(const Method& method, const MethodOptions& options) {
                      o.final_norm);
 }
 
-}  // namespace
-
-Recognizer::Recognizer(const Method& method, const MethodOptions& options)
-    : method_(&method), options_(resolve_options(method, options)) {
-  options_.validate();
+std::string backbone_key(const Method& method, const MethodOptions& options) {
+  return network_key(method, options.backbone) + " " + weights_file(method, options);
 }
 
-Recognizer::Recognizer(const std::string& method, const MethodOptions& options)
-    : Recognizer(*choose_method(method, options).method, choose_method(method, options).options) {
-  const auto weights = open_weights(*method_, options_);
-  adopt_settings(*method_, weights.get(), options_);
-  backbone_ = backbone_of(*method_, options_);
-  make_parts(weights.get());
-  fold();
+/// Of the network in a RIA-FT file whatever its heads are, where the file says it: models whose
+/// heads alone were trained have the features of one network.
+std::string said_network_sha256(const TensorFile* weights) {
+  if (weights == nullptr || !is_ria_ft(*weights)) return "";
+  const auto found = weights->metadata().find("backbone_sha256");
+  return found == weights->metadata().end() ? "" : found->second;
+}
+
+}  // namespace
+
+RecognizerParts::RecognizerParts(const Method& row, const MethodOptions& asked)
+    : method(&row), options(resolve_options(row, asked)) {
+  options.validate();
+  if (options.cross_image > 1 && !has_cross_image(row)) {
+    throw std::invalid_argument(
+        fmt::format("cross_image is {}, but {} looks at each picture by itself: 1 was expected",
+                    options.cross_image,
+                    row.name));
+  }
+}
+
+void RecognizerParts::make(const TensorFile* weights) {
+  network_sha256 = said_network_sha256(weights);
+  preprocessing = method_preprocessing(*backbone, options);
+  fitted.merge(read_fitted(*method, backbone->dim(), options));
+  aggregator = make_head(*method, options, backbone->dim(), fitted, weights);
+  reranker = make_reranker(*method, options, backbone->dim(), weights);
+  postprocessor = make_postprocessor(fitted);
+}
+
+void RecognizerParts::fold() {
+  const RiaOptions& ria = options.ria;
+  if (method->aggregator != "ria" || ria.normalize_patches || ria.projection == "none" ||
+      !aggregator || reranker || backbone.use_count() > 1) {
+    return;
+  }
+  const auto found = fitted.find(kProjection);
+  const Matrix projection =
+      found != fitted.end() ? found->second : random_orthogonal(backbone->dim(), ria.d, ria.seed);
+  std::shared_ptr<Backbone> other = backbone->folded(projection);
+  if (!other) return;
+  backbone = std::move(other);
+  folded = true;
+  RiaOptions rest = ria;
+  rest.projection = "none";
+  aggregator = make_ria(backbone->dim(), rest);
+}
+
+std::string RecognizerParts::feature_key() const {
+  if (folded) return "";
+  return fmt::format("{} | {} | {}",
+                     network_key(*method, options.backbone),
+                     network_sha256.empty() ? backbone->weights_sha256() : network_sha256,
+                     to_string(preprocessing));
+}
+
+Recognizer::Recognizer(std::unique_ptr<RecognizerParts> parts) : parts_(std::move(parts)) {}
+Recognizer::~Recognizer() = default;
+Recognizer::Recognizer(Recognizer&&) noexcept = default;
+Recognizer& Recognizer::operator=(Recognizer&&) noexcept = default;
+
+Recognizer::Recognizer(const std::string& method, const MethodOptions& options) {
+  const MethodChoice choice = choose_method(method, options);
+  parts_ = std::make_unique<RecognizerParts>(*choice.method, choice.options);
+  const auto weights = open_weights(*parts_->method, parts_->options);
+  adopt_settings(*parts_->method, weights.get(), parts_->options);
+  parts_->backbone = backbone_of(*parts_->method, parts_->options, weights.get());
+  parts_->make(weights.get());
+  parts_->fold();
 }
 
 Recognizer::Recognizer(const Index& index, const BackboneOptions& backbone)
-    : Recognizer(find_method(index.header().method), parse_options_json(index.header().options)) {
-  options_.backbone.weights = backbone.weights;
-  backbone_ = backbone_of(*method_, options_);
-  if (backbone_->weights_sha256() != index.header().weights_sha256) {
-    throw std::runtime_error(fmt::format("the index was made with weights {}, these are {}",
-                                         index.header().weights_sha256,
-                                         backbone_->weights_sha256()));
+    : parts_(std::make_unique<RecognizerParts>(find_method(index.header().method),
+                                               parse_options_json(index.header().options))) {
+  parts_->options.backbone.weights = backbone.weights;
+  const auto weights = open_weights(*parts_->method, parts_->options);
+  parts_->backbone = backbone_of(*parts_->method, parts_->options, weights.get());
+  const std::string sha256 = parts_->backbone->weights_sha256();
+  if (sha256 != index.header().weights_sha256) {
+    throw std::runtime_error(fmt::format(
+        "the index was made with weights {}, these are {}", index.header().weights_sha256, sha256));
   }
-  fitted_ = index.fitted();
-  make_parts(open_weights(*method_, options_).get());
-  if (!aggregator_ || dim() != index.header().dim) {
+  parts_->fitted = index.fitted();
+  parts_->make(weights.get());
+  if (!parts_->aggregator || dim() != index.header().dim) {
     throw std::runtime_error(fmt::format("the index holds {} dims, method {} makes {}",
                                          index.header().dim,
-                                         method_->name,
-                                         aggregator_ ? dim() : 0));
+                                         method().name,
+                                         parts_->aggregator ? dim() : 0));
   }
-  fold();
+  parts_->fold();
 }
 
-void Recognizer::make_parts(const TensorFile* weights) {
-  preprocessing_ = method_preprocessing(*backbone_, options_);
-  fitted_.merge(read_fitted(*method_, backbone_->dim(), options_));
-  aggregator_ = make_head(*method_, options_, backbone_->dim(), fitted_, weights);
-  reranker_ = make_reranker(*method_, options_, backbone_->dim(), weights);
-  postprocessor_ = make_postprocessor(fitted_);
-}
-
-/// Where the projection meets the features as they are, the network's last layer can take it in.
-void Recognizer::fold() {
-  const RiaOptions& ria = options_.ria;
-  if (method_->aggregator != "ria" || ria.normalize_patches || ria.projection == "none" ||
-      !aggregator_ || reranker_ || backbone_.use_count() > 1) {
-    return;
-  }
-  const auto found = fitted_.find(kProjection);
-  const Matrix projection =
-      found != fitted_.end() ? found->second : random_orthogonal(backbone_->dim(), ria.d, ria.seed);
-  std::shared_ptr<Backbone> folded = backbone_->folded(projection);
-  if (!folded) return;
-  backbone_ = std::move(folded);
-  folded_ = true;
-  RiaOptions rest = ria;
-  rest.projection = "none";
-  aggregator_ = make_ria(backbone_->dim(), rest);
-}
-
-std::string Recognizer::feature_key() const {
-  if (folded_) return "";
-  return fmt::format("{} | {} | {}",
-                     backbone_key(*method_, options_),
-                     backbone_->weights_sha256(),
-                     to_string(preprocessing_));
-}
+const Method& Recognizer::method() const { return *parts_->method; }
+const MethodOptions& Recognizer::options() const { return parts_->options; }
+const Backbone& Recognizer::backbone() const { return *parts_->backbone; }
+const Preprocessing& Recognizer::preprocessing() const { return parts_->preprocessing; }
+std::string Recognizer::feature_key() const { return parts_->feature_key(); }
+const std::map<std::string, Matrix>& Recognizer::fitted() const { return parts_->fitted; }
+const Postprocessor& Recognizer::postprocessor() const { return parts_->postprocessor; }
+const Reranker* Recognizer::reranker() const { return parts_->reranker.get(); }
 
 const Aggregator& Recognizer::aggregator() const {
-  if (!aggregator_) {
+  if (!parts_->aggregator) {
     throw std::invalid_argument(
         fmt::format("the {} of {} is not fitted yet: call fit() first",
-                    method_->aggregator == "ria" ? "projection" : "vocabulary",
-                    method_->name));
+                    method().aggregator == "ria" ? "projection" : "vocabulary",
+                    method().name));
   }
-  return *aggregator_;
+  return *parts_->aggregator;
 }
 
-int Recognizer::dim() const { return postprocessor_.dim(aggregator().dim()); }
+int Recognizer::dim() const { return postprocessor().dim(aggregator().dim()); }
 
 IndexHeader Recognizer::header() const {
-  return {method_->name,
-          options_json(*method_, options_),
-          backbone_->weights_sha256(),
+  return {method().name,
+          options_json(method(), options()),
+          backbone().weights_sha256(),
           RIA_VERSION,
           dim()};
 }
 
-Descriptor Recognizer::describe(const Image& image) const {
-  return postprocessor_.apply(
-      aggregator().aggregate(backbone_->extract(preprocess(image, preprocessing_))));
+Descriptor Recognizer::describe(const ImageView& picture) const {
+  return postprocessor().apply(
+      aggregator().aggregate(backbone().extract(preprocess(picture, preprocessing()))));
 }
 
 Descriptor Recognizer::describe(const fs::path& picture) const {
-  return describe(load_image(picture));
+  return describe(load_image(picture, preprocessing().load));
 }
 
 Descriptions Recognizer::describe(const std::vector<fs::path>& pictures,
@@ -153,7 +195,7 @@ Descriptions Recognizer::describe(const std::vector<fs::path>& pictures,
 Index Recognizer::index(const Descriptions& described) const {
   Descriptions good = described.without_failures();
   Index index(header());
-  index.set_fitted(fitted_);
+  index.set_fitted(fitted());
   index.add(good.descriptors, good.names, std::move(good.locals));
   return index;
 }
@@ -166,33 +208,37 @@ Index Recognizer::index(const std::vector<fs::path>& pictures, const RunOptions&
 }
 
 std::unique_ptr<Recognizer> RecognizerMaker::share(const MethodChoice& choice) {
-  std::unique_ptr<Recognizer> made(new Recognizer(*choice.method, choice.options));
-  const auto weights = open_weights(*made->method_, made->options_);
-  adopt_settings(*made->method_, weights.get(), made->options_);
-  std::shared_ptr<Backbone>& backbone = backbones_[backbone_key(*made->method_, made->options_)];
-  if (!backbone) backbone = backbone_of(*made->method_, made->options_);
-  made->backbone_ = backbone;
-  made->make_parts(weights.get());
-  return made;
+  auto parts = std::make_unique<RecognizerParts>(*choice.method, choice.options);
+  const auto weights = open_weights(*parts->method, parts->options);
+  adopt_settings(*parts->method, weights.get(), parts->options);
+  std::shared_ptr<Backbone>& backbone = backbones_[backbone_key(*parts->method, parts->options)];
+  if (!backbone) backbone = backbone_of(*parts->method, parts->options, weights.get());
+  parts->backbone = backbone;
+  parts->make(weights.get());
+  return std::unique_ptr<Recognizer>(new Recognizer(std::move(parts)));
 }
 
 std::unique_ptr<Recognizer> RecognizerMaker::from_tensors(const MethodChoice& choice,
                                                           const TensorFile& weights,
                                                           Fitted fitted) {
-  std::unique_ptr<Recognizer> made(new Recognizer(*choice.method, choice.options));
-  made->backbone_ =
-      made->method_->backbone == "rootsift"
-          ? make_backbone("rootsift")
-          : make_backbone({made->method_->backbone, weights, ""}, made->options_.backbone);
-  made->options_.vlad.vocabulary = "database";
-  made->fitted_ = std::move(fitted);
-  made->make_parts(&weights);
-  return made;
+  auto parts = std::make_unique<RecognizerParts>(*choice.method, choice.options);
+  const std::string backbone = backbone_name(*parts->method, &weights);
+  parts->backbone = backbone == "rootsift"
+                        ? make_backbone(backbone)
+                        : make_backbone({backbone, weights, ""}, parts->options.backbone);
+  parts->options.vlad.vocabulary = "database";
+  parts->fitted = std::move(fitted);
+  parts->make(&weights);
+  return std::unique_ptr<Recognizer>(new Recognizer(std::move(parts)));
 }
 
 void RecognizerMaker::finish(const std::vector<std::unique_ptr<Recognizer>>& made) {
   backbones_.clear();
-  for (const auto& recognizer : made) recognizer->fold();
+  for (const auto& recognizer : made) recognizer->parts_->fold();
+}
+
+void RecognizerMaker::give_vocabulary(const Matrix& centres, Recognizer& recognizer) {
+  if (!recognizer.parts_->aggregator) recognizer.parts_->fitted[kCentres] = centres;
 }
 
 std::vector<std::unique_ptr<Recognizer>> make_recognizers(const std::vector<std::string>& names,

@@ -42,9 +42,9 @@ std::vector<std::vector<Match>> Recognizer::search(const Index& index,
                                                    int k,
                                                    const RunOptions& run,
                                                    PairScores* known) const {
-  const int depth = options_.rerank_depth;
-  Answers answers = index.search(queries.descriptors, reranker_ ? std::max(k, depth) : k);
-  if (!reranker_) return answers;
+  const int depth = options().rerank_depth;
+  Answers answers = index.search(queries.descriptors, reranker() ? std::max(k, depth) : k);
+  if (!reranker()) return answers;
   const auto count = static_cast<int>(answers.size());
   if (index.locals().size() != static_cast<std::size_t>(index.size()) ||
       queries.locals.size() != answers.size()) {
@@ -58,7 +58,7 @@ std::vector<std::vector<Match>> Recognizer::search(const Index& index,
       count,
       run.num_threads,
       [&](int q) {
-        answers[q] = rerank(*reranker_, queries.locals[q], index, answers[q], depth, scores[q]);
+        answers[q] = rerank(*reranker(), queries.locals[q], index, answers[q], depth, scores[q]);
         if (std::ssize(answers[q]) > k) answers[q].resize(k);
       },
       run.stop);
@@ -67,11 +67,11 @@ std::vector<std::vector<Match>> Recognizer::search(const Index& index,
 }
 
 std::string Recognizer::local_key() const {
-  if (!reranker_) return "";
-  const PatchRerankOptions& o = options_.patches;
+  if (!reranker()) return "";
+  const PatchRerankOptions& o = options().patches;
   return fmt::format("{} {} {} {} {}",
                      feature_key(),
-                     options_.rerank,
+                     options().rerank,
                      o.rerank_d,
                      o.rerank_seed,
                      o.rerank_tolerance);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "pipeline/over_pictures.h"
+#include "ria/eigen.h"
 
 namespace ria {
 
@@ -54,7 +55,7 @@ class Comparison {
   }
 
   PictureAgreement agreement(const fs::path& picture) const {
-    const Image image = load_image(picture);
+    const Image image = load_image(picture, a_.preprocessing().load);
     const PatchFeatures of_a = a_.backbone().extract(preprocess(image, a_.preprocessing()));
     const PatchFeatures of_b = b_.backbone().extract(preprocess(image, b_.preprocessing()));
     if (of_a.patches.rows() != of_b.patches.rows() || of_a.patches.cols() != of_b.patches.cols()) {
@@ -68,9 +69,9 @@ class Comparison {
                       of_b.patches.cols()));
     }
     PictureAgreement out{name_of(picture), 0, 1, 0};
-    for (Eigen::Index row = 0; row < of_a.patches.rows(); ++row) {
+    for (int row = 0; row < of_a.patches.rows(); ++row) {
       const double one = cosine(of_a.patches.row(row), of_b.patches.row(row));
-      out.patches_mean += one / static_cast<double>(of_a.patches.rows());
+      out.patches_mean += one / of_a.patches.rows();
       out.patches_worst = std::min(out.patches_worst, one);
     }
     // A fitted projection has signs and an order of its own: one head for both.
@@ -112,10 +113,11 @@ class Comparison {
 
 }  // namespace
 
-double cosine(const Vector& a, const Vector& b) {
-  const double norms = a.cast<double>().norm() * b.cast<double>().norm();
-  if (norms == 0) return a.isZero(0) && b.isZero(0) ? 1 : 0;
-  return std::clamp(a.cast<double>().dot(b.cast<double>()) / norms, -1.0, 1.0);
+double cosine(std::span<const float> a, std::span<const float> b) {
+  const auto x = as_eigen(a).cast<double>(), y = as_eigen(b).cast<double>();
+  const double norms = x.norm() * y.norm();
+  if (norms == 0) return x.isZero(0) && y.isZero(0) ? 1 : 0;
+  return std::clamp(x.dot(y) / norms, -1.0, 1.0);
 }
 
 PrecisionComparison compare_precisions(const std::string& method,

@@ -130,7 +130,7 @@ class VocabularyRun {
     for (std::uint8_t& value : image.rgb) value = static_cast<std::uint8_t>(random.below(256));
     const Matrix patches = backbone_.extract(preprocess(image, preprocessing_)).patches;
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(patches.data());
-    return sha256_bytes({bytes, static_cast<std::size_t>(patches.size()) * sizeof(float)});
+    return sha256_bytes({bytes, patches.size() * sizeof(float)});
   }
 
   void describe_all() {
@@ -166,7 +166,7 @@ class VocabularyRun {
                            options_.feature_key,
                            picture,
                            [&] {
-                             const Image image = load_image(picture);
+                             const Image image = load_image(picture, preprocessing_.load);
                              return CachedFeatures{
                                  backbone_.extract(preprocess(image, preprocessing_)),
                                  {image.height, image.width}};
@@ -176,9 +176,9 @@ class VocabularyRun {
 
   /// A record holds the number of the picture's patches, then the rows that are drawn.
   void keep(int i, const PatchFeatures& features) {
-    const Vector norms = inverse_norms(checked_square_sums(features, backbone_.dim()));
+    const EigenVector norms = inverse_norms(checked_square_sums(features, backbone_.dim()));
     const std::int64_t patches = features.patches.rows();
-    Journal::Record record{i, {}, {static_cast<float>(patches)}};
+    Journal::Record record{i, {static_cast<float>(patches)}};
     const std::vector<std::int64_t> drawn = sample_.choose(i, patches);
     record.values.reserve(1 + drawn.size() * static_cast<std::size_t>(backbone_.dim()));
     for (const std::int64_t row : drawn) {

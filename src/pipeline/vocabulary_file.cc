@@ -5,10 +5,11 @@
 #include <limits>
 #include <stdexcept>
 
+#include "ria/eigen.h"
 #include "ria/vocabulary.h"
 #include "ria/weights.h"
-#include "weights/safetensors.h"
-#include "weights/tensor.h"
+#include "tensor/safetensors.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 
@@ -51,7 +52,7 @@ const Tensor& centres_of(const TensorFile& file) {
 
 void save_vocabulary(const fs::path& file, const Vocabulary& vocabulary) {
   const Matrix& c = vocabulary.centres;
-  const std::vector<float> values(c.data(), c.data() + c.size());
+  const std::vector<float> values(c.values().begin(), c.values().end());
   write_safetensors(
       file, {{kCentres, make_tensor({c.rows(), c.cols()}, values)}}, vocabulary.origin);
 }
@@ -74,9 +75,9 @@ Matrix read_vocabulary(const std::string& file_or_name, int expected_dim) {
                                          tensor.shape[1],
                                          expected_dim));
   }
-  const std::vector<float> values = tensor.floats();
-  Matrix centres = Eigen::Map<const Matrix>(values.data(), tensor.shape[0], tensor.shape[1]);
-  if (!centres.allFinite()) {
+  Matrix centres(
+      static_cast<int>(tensor.shape[0]), static_cast<int>(tensor.shape[1]), tensor.floats());
+  if (!as_eigen(centres).allFinite()) {
     throw std::runtime_error(fmt::format("{}: a centre holds NaN or infinity", name));
   }
   return centres;

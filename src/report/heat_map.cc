@@ -56,12 +56,12 @@ Layout lay_out(const StudyHeatMap& map) {
   for (const std::string& column : map.columns) {
     layout.cell = std::max(layout.cell, text_width(column) + 10);
   }
-  for (Eigen::Index i = 0; i < map.values.size(); ++i) {
-    const double size = std::abs(map.values.data()[i]);
+  for (const double value : map.values.values()) {
+    const double size = std::abs(value);
     if (std::isfinite(size)) layout.largest = std::max(layout.largest, size);
   }
-  for (Eigen::Index i = 0; i < map.values.size(); ++i) {
-    const std::string text = value_text(map.values.data()[i], layout.largest);
+  for (const double value : map.values.values()) {
+    const std::string text = value_text(value, layout.largest);
     layout.cell = std::max(layout.cell, text_width(text) + 10);
   }
   const double grid = layout.cell * static_cast<double>(map.columns.size());
@@ -131,8 +131,7 @@ std::string scale_html(double low, double high, double largest) {
 
 std::string heat_map_html(const StudyHeatMap& map) {
   double low = INFINITY, high = -INFINITY;
-  for (Eigen::Index i = 0; i < map.values.size(); ++i) {
-    const double value = map.values.data()[i];
+  for (const double value : map.values.values()) {
     if (!std::isfinite(value)) continue;
     low = std::min(low, value);
     high = std::max(high, value);
@@ -149,11 +148,10 @@ std::string heat_map_html(const StudyHeatMap& map) {
       layout.width,
       escape_markup(map.title));
   append_labels(out, map, layout);
-  for (Eigen::Index i = 0; i < map.values.rows(); ++i) {
-    for (Eigen::Index j = 0; j < map.values.cols(); ++j) {
+  for (int i = 0; i < map.values.rows(); ++i) {
+    for (int j = 0; j < map.values.cols(); ++j) {
       const double share = high > low ? (map.values(i, j) - low) / (high - low) : 0.5;
-      append_cell(
-          out, layout, static_cast<double>(i), static_cast<double>(j), map.values(i, j), share);
+      append_cell(out, layout, i, j, map.values(i, j), share);
     }
   }
   out += "</svg></div>\n";

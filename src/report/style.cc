@@ -54,6 +54,9 @@ td small { display: block; color: var(--muted); font-size: .75rem; font-weight: 
 .pane figcaption { margin-bottom: .5rem; font-size: .875rem; font-weight: 600;
   overflow-wrap: anywhere; }
 .pane figcaption span { color: var(--muted); font-weight: 400; }
+.pair { display: grid; gap: .4rem; grid-template-columns: repeat(2, minmax(0, 1fr)); }
+.pair figcaption { grid-column: 1 / -1; margin: 0; }
+.pair .name { font-size: .75rem; color: var(--muted); }
 .key { white-space: nowrap; margin-right: .6rem; }
 .key.hit { color: var(--right); } .key.miss { color: var(--wrong); }
 .key.other { color: var(--accent); }

@@ -10,6 +10,7 @@
 #include "nn/gemm.h"
 #include "rerank/mutual.h"
 #include "ria/aggregator.h"
+#include "ria/eigen.h"
 #include "ria/rerank.h"
 
 namespace ria {
@@ -39,8 +40,8 @@ float largest_agreement(const std::vector<Vote>& votes, double reach) {
   for (int i = 0; i <= radius; ++i) fall[i] = static_cast<float>(1 - i / reach);
 
   // Along the rows where the votes are; then down the columns, whole rows at a time.
-  Matrix sums = Matrix::Zero(bottom->down - top->down + 1 + 2 * radius,
-                             right->right - left->right + 1 + 2 * radius);
+  EigenMatrix sums = EigenMatrix::Zero(bottom->down - top->down + 1 + 2 * radius,
+                                       right->right - left->right + 1 + 2 * radius);
   for (const Vote& vote : votes) {
     float* at = &sums(vote.down - top->down + radius, vote.right - left->right + radius);
     for (int i = -radius; i <= radius; ++i) at[i] += vote.weight * fall[std::abs(i)];
@@ -70,7 +71,7 @@ std::pair<double, double> position(const LocalFeatures& features, int patch, int
 }
 
 void require_grid(const LocalFeatures& features) {
-  const auto expected = static_cast<Eigen::Index>(features.grid_height) * features.grid_width;
+  const auto expected = std::int64_t{features.grid_height} * features.grid_width;
   if (features.grid_height < 0 || features.grid_width < 0 || features.vectors.rows() != expected) {
     throw std::invalid_argument(fmt::format("{} local features do not fill a grid of {} x {}",
                                             features.vectors.rows(),
@@ -80,9 +81,8 @@ void require_grid(const LocalFeatures& features) {
 }
 
 /// Mean and standard deviation.
-template <typename Values>
-std::pair<double, double> spread(const Values& values) {
-  const VectorD x = VectorD::Map(values.data(), static_cast<Eigen::Index>(values.size()));
+std::pair<double, double> spread(const std::vector<double>& values) {
+  const auto x = as_eigen(values);
   const double mean = x.mean();
   return {mean, std::sqrt((x.array() - mean).square().mean())};
 }
@@ -106,8 +106,8 @@ class PatchReranker final : public Reranker {
 };
 
 LocalFeatures PatchReranker::extract(const PatchFeatures& features) const {
-  const Vector square_sums = checked_square_sums(features, feature_dim_);
-  const Eigen::Index cells = static_cast<Eigen::Index>(features.grid_height) * features.grid_width;
+  const EigenVector square_sums = checked_square_sums(features, feature_dim_);
+  const std::int64_t cells = std::int64_t{features.grid_height} * features.grid_width;
   if (cells < 1 || features.patches.rows() < cells) {
     throw std::invalid_argument(fmt::format("{} patches do not fill a grid of {} x {}",
                                             features.patches.rows(),
@@ -116,26 +116,26 @@ LocalFeatures PatchReranker::extract(const PatchFeatures& features) const {
   }
   // The mean is taken out behind the projection, which is linear: fewer values, the same result.
   // Patches behind the grid's are those of other scales.
-  Matrix vectors = inverse_norms(square_sums.head(cells)).asDiagonal() *
-                   product(features.patches.topRows(cells), projection_);
+  EigenMatrix vectors = inverse_norms(square_sums.head(cells)).asDiagonal() *
+                        product(as_eigen(features.patches).topRows(cells), as_eigen(projection_));
   const Eigen::RowVectorXf mean = vectors.colwise().mean();
   vectors.rowwise() -= mean;
-  for (Eigen::Index i = 0; i < cells; ++i) {
+  for (std::int64_t i = 0; i < cells; ++i) {
     const float norm = vectors.row(i).norm();
     vectors.row(i) *= norm > kFlat ? 1 / norm : 0.0f;
   }
-  return {std::move(vectors), features.grid_height, features.grid_width};
+  return {to_matrix(vectors), features.grid_height, features.grid_width};
 }
 
 double PatchReranker::score(const LocalFeatures& query, const LocalFeatures& place) const {
   require_grid(query);
   require_grid(place);
-  const Eigen::Index smaller = std::min(query.vectors.rows(), place.vectors.rows());
+  const int smaller = std::min(query.vectors.rows(), place.vectors.rows());
   if (smaller == 0) return 0;
   const int cells = std::min(longest_side(query), longest_side(place));
   std::vector<Vote> votes;
   for (const auto& [from, to] : mutual_neighbours(query.vectors, place.vectors)) {
-    const float cosine = query.vectors.row(from).dot(place.vectors.row(to));
+    const float cosine = as_eigen(query.vectors.row(from)).dot(as_eigen(place.vectors.row(to)));
     if (!(cosine > 0)) continue;
     const auto [query_down, query_right] = position(query, from, cells);
     const auto [place_down, place_right] = position(place, to, cells);

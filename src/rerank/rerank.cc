@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 
 PackedLocalFeatures pack(const LocalFeatures& local) {
   PackedLocalFeatures packed;
-  packed.dim = static_cast<int>(local.vectors.cols());
+  packed.dim = local.vectors.cols();
   packed.grid_height = local.grid_height;
   packed.grid_width = local.grid_width;
-  packed.halves = to_halves({local.vectors.data(), static_cast<std::size_t>(local.vectors.size())});
+  packed.halves = to_halves(local.vectors.values());
   return packed;
 }
 
@@ -23,10 +23,13 @@ LocalFeatures unpack(const PackedLocalFeatures& packed) {
       rows * packed.dim != std::ssize(packed.halves)) {
     throw std::invalid_argument("local features do not have the size of their grid");
   }
-  LocalFeatures local{Matrix(rows, packed.dim), packed.grid_height, packed.grid_width};
-  from_halves(packed.halves, {local.vectors.data(), packed.halves.size()});
+  LocalFeatures local{
+      Matrix(static_cast<int>(rows), packed.dim), packed.grid_height, packed.grid_width};
+  from_halves(packed.halves, local.vectors.values());
   return local;
 }
+
+Reranker::~Reranker() = default;
 
 std::vector<Match> Reranker::reorder(const std::vector<Match>& matches,
                                      const std::vector<double>& scores) const {

@@ -9,9 +9,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "aggregate/features.h"
+#include "archive/bytes.h"
 #include "nn/gemm.h"
 #include "rerank/mutual.h"
-#include "weights/bytes.h"
 #include "weights/prefixes.h"
 
 namespace ria {
@@ -22,7 +23,7 @@ constexpr int kTaps = 9;  // of a 3 x 3 kernel
 
 /// Channels x positions, as the products below take and give them.
 struct Map {
-  Matrix values;
+  EigenMatrix values;
   int height = 0, width = 0;
 };
 
@@ -65,15 +66,15 @@ class UpConvolution {
           file.path(),
           fmt::format("{}.bias has {} values, {} were expected", layer, bias.size(), out));
     }
-    bias_ = Eigen::Map<const Vector>(bias.data(), out);
+    bias_ = as_eigen(bias);
   }
 
   int inputs() const { return static_cast<int>(taps_.cols()); }
   int outputs() const { return static_cast<int>(bias_.size()); }
 
   Map run(const Map& x) const {
-    const Matrix products = product(taps_, x.values);  // [tap][output] x positions of x
-    Map y{Matrix(), 2 * x.height - 1, 2 * x.width - 1};
+    const EigenMatrix products = product(taps_, x.values);  // [tap][output] x positions of x
+    Map y{EigenMatrix(), 2 * x.height - 1, 2 * x.width - 1};
     y.values = bias_.replicate(1, static_cast<Eigen::Index>(y.height) * y.width);
     for (int channel = 0; channel < outputs(); ++channel) {
       for (int tap = 0; tap < kTaps; ++tap) {
@@ -96,8 +97,8 @@ class UpConvolution {
     }
   }
 
-  Matrix taps_;  // [tap][output] x input
-  Vector bias_;
+  EigenMatrix taps_;  // [tap][output] x input
+  EigenVector bias_;
 };
 
 class Selavpr final : public Reranker {
@@ -110,21 +111,15 @@ class Selavpr final : public Reranker {
       throw std::invalid_argument(fmt::format(
           "features have {} columns, {} were expected", features.patches.cols(), first_.inputs()));
     }
-    if (features.grid_height < 1 || features.grid_width < 1 ||
-        features.patches.rows() !=
-            static_cast<Eigen::Index>(features.grid_height) * features.grid_width) {
-      throw std::invalid_argument(fmt::format("{} patches are no grid of {} x {}",
-                                              features.patches.rows(),
-                                              features.grid_height,
-                                              features.grid_width));
-    }
-    Map map{features.patches.transpose(), features.grid_height, features.grid_width};
+    check_grid(features);
+    Map map{as_eigen(features.patches).transpose(), features.grid_height, features.grid_width};
     map = first_.run(map);
     map.values = map.values.cwiseMax(0.0f);
     map = second_.run(map);
-    LocalFeatures local{map.values.transpose(), map.height, map.width};
-    const Vector lengths = row_square_sums(local.vectors).cwiseSqrt().cwiseMax(1e-12f);
-    local.vectors.array().colwise() /= lengths.array();
+    LocalFeatures local{to_matrix(map.values.transpose()), map.height, map.width};
+    const EigenVector lengths =
+        row_square_sums(as_eigen(local.vectors)).cwiseSqrt().cwiseMax(1e-12f);
+    as_eigen(local.vectors).array().colwise() /= lengths.array();
     return local;
   }
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "ria/rerank.h"
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 

@@ -10,13 +10,16 @@
 #include <cstring>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
 #include "ria/version.h"
 #include "simulate/drive.h"
 #include "util/files.h"
+#include "util/nearest_name.h"
 #include "util/parallel.h"
+#include "util/temporary.h"
 
 namespace ria {
 
@@ -31,49 +34,26 @@ void check(bool ok, const char* field, double value, const char* wanted) {
   if (!ok) throw std::invalid_argument(fmt::format("{} is {}, must be {}", field, value, wanted));
 }
 
-/// The folders that do not exist yet on the way to `folder`, made now and removed again, where
-/// still empty, unless keep() was called.
-class MadeFolders {
- public:
-  explicit MadeFolders(const fs::path& folder) {
-    for (fs::path at = fs::absolute(folder).lexically_normal(); !at.empty() && !fs::exists(at);
-         at = at.parent_path())
-      made_.push_back(at);
-    fs::create_directories(folder);
-  }
-  ~MadeFolders() {
-    std::error_code ignored;
-    for (const fs::path& at : made_) fs::remove(at, ignored);
-  }
-  MadeFolders(const MadeFolders&) = delete;
-  MadeFolders& operator=(const MadeFolders&) = delete;
-  void keep() { made_.clear(); }
-
- private:
-  std::vector<fs::path> made_;
-};
-
 /// A folder that takes the place of another one when all of it is there.
 class ReplacedFolder {
  public:
   explicit ReplacedFolder(fs::path target) : target_(std::move(target)) {
     std::string pattern =
         target_.parent_path() / fmt::format(".{}.XXXXXX", target_.filename().string());
+    const auto held = hold_temporaries();
     if (::mkdtemp(pattern.data()) == nullptr)
       throw std::runtime_error(fmt::format(
           "cannot create a folder beside {}: {}", target_.string(), std::strerror(errno)));
-    scratch_ = pattern;
-    fresh_ = scratch_ / "new";
+    scratch_.emplace(pattern);
+    fresh_ = scratch_->path() / "new";
     fs::create_directory(fresh_);
   }
   /// Puts the old folder back if it was swapped but not kept.
   ~ReplacedFolder() {
     std::error_code ignored;
-    if (swapped_ && !kept_) {
-      fs::rename(target_, fresh_, ignored);
-      if (fs::exists(old(), ignored)) fs::rename(old(), target_, ignored);
-    }
-    fs::remove_all(scratch_, ignored);
+    if (!swapped_ || kept_) return;
+    fs::rename(target_, fresh_, ignored);
+    if (fs::exists(old(), ignored)) fs::rename(old(), target_, ignored);
   }
   ReplacedFolder(const ReplacedFolder&) = delete;
   ReplacedFolder& operator=(const ReplacedFolder&) = delete;
@@ -93,9 +73,10 @@ class ReplacedFolder {
   void keep() { kept_ = true; }
 
  private:
-  fs::path old() const { return scratch_ / "old"; }
+  fs::path old() const { return scratch_->path() / "old"; }
 
-  fs::path target_, scratch_, fresh_;
+  fs::path target_, fresh_;
+  std::optional<Temporary> scratch_;
   bool swapped_ = false, kept_ = false;
 };
 
@@ -142,12 +123,8 @@ std::string to_string(Condition condition) {
 Condition parse_condition(const std::string& name) {
   for (std::size_t i = 0; i < kConditionNames.size(); ++i)
     if (name == kConditionNames[i]) return static_cast<Condition>(i);
-  std::string known;
-  for (const std::string_view each : kConditionNames) {
-    if (!known.empty()) known.append(", ");
-    known.append(each);
-  }
-  throw std::invalid_argument(fmt::format("unknown condition \"{}\", known: {}", name, known));
+  throw std::invalid_argument(
+      unknown_name("condition", name, {kConditionNames.begin(), kConditionNames.end()}));
 }
 
 void SimulateOptions::validate() const {
@@ -190,6 +167,7 @@ SimulatedFolders simulate(const fs::path& folder, const SimulateOptions& options
   parallel_for(total, options.num_threads, body, options.stop);
   if (done < total) throw Interrupted(done, total);
 
+  const auto held = hold_temporaries();  // both drives and their record
   database.swap();
   queries.swap();
   write_text(folder / kRecord, record(options));

@@ -47,6 +47,17 @@ std::vector<std::string> files_read(const MethodChoice& choice) {
   return names;
 }
 
+/// The file that is read for a name; a name with a folder is that file.
+WeightsState state_of(const std::string& name) {
+  const fs::path file = name;
+  if (!fs::exists(file) && !file.has_parent_path()) return weights_state(name);
+  WeightsState state;
+  state.file = file;
+  state.present = fs::exists(file);
+  if (!state.present) state.explanation = name + " is missing";
+  return state;
+}
+
 json cell_json(const Evaluation& e) {
   json cell = json::parse(to_json({e}))[0];
   json predictions = json::array();
@@ -115,7 +126,7 @@ class Cells {
     std::string text =
         fmt::format("{} {} {}", dataset_key_, method, options_json(*choice.method, choice.options));
     for (const std::string& name : files_read(choice)) {
-      const fs::path file = fs::exists(name) ? fs::path(name) : weights_state(name).file;
+      const fs::path file = state_of(name).file;
       if (fs::exists(file)) text += " " + file_sha256(file);
     }
     return options_.folder / "cells" / (sha256_text(text).substr(0, 24) + ".json");
@@ -130,8 +141,7 @@ class Cells {
 
 std::string missing_weights(const std::string& method, const StudyOptions& options) {
   for (const std::string& name : files_read(choose_method(method, options.method))) {
-    if (fs::exists(name)) continue;
-    const WeightsState state = weights_state(name);
+    const WeightsState state = state_of(name);
     if (!state.present) return state.explanation;
   }
   return "";

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "ria/eigen.h"
 #include "ria/version.h"
 #include "study/changes.h"
 #include "study/per_picture.h"
@@ -77,7 +78,7 @@ class Drift {
 
   /// [method][change] of one picture, then its descriptors, one method after the other.
   std::vector<float> drift_of(int picture) const {
-    const Image image = load_image(pictures_[picture]);
+    const Image image = load_image(pictures_[picture], recognizers_.front()->preprocessing().load);
     const auto features = features_of(image);
     const std::vector<Descriptor> originals = describe(features);
     std::vector<float> out(rows_.size() * changes_.size());
@@ -90,7 +91,8 @@ class Drift {
       for (std::size_t m = 0; m < rows_.size(); ++m) {
         // 1 - cosine of unit vectors; so written, that of equal ones is 0 without rounding.
         const double squared =
-            (originals[m].cast<double>() - changed[m].cast<double>()).squaredNorm();
+            (as_eigen(originals[m]).cast<double>() - as_eigen(changed[m]).cast<double>())
+                .squaredNorm();
         out[m * changes_.size() + c] = static_cast<float>(squared / 2);
       }
     }
@@ -105,11 +107,11 @@ class Drift {
     std::size_t at = rows_.size() * changes_.size();
     for (const auto& recognizer : recognizers_) {
       // |sum|^2 holds every pair twice, and every unit vector with itself.
-      Eigen::VectorXd sum = Eigen::VectorXd::Zero(recognizer->aggregator().dim());
+      EigenVectorD sum = EigenVectorD::Zero(recognizer->aggregator().dim());
       double own = 0;
       for (const auto& one : measured_) {
-        const Eigen::VectorXd v =
-            Eigen::Map<const Eigen::VectorXf>(one.data() + at, sum.size()).cast<double>();
+        const EigenVectorD v =
+            as_eigen(one).segment(static_cast<Eigen::Index>(at), sum.size()).cast<double>();
         sum += v;
         own += v.squaredNorm();
       }
@@ -126,14 +128,14 @@ class Drift {
     FeatureMap features;
     for (const auto& one : recognizers_) {
       PatchFeatures& of_backbone = features[&one->backbone()];
-      if (of_backbone.patches.size() > 0) continue;
+      if (!of_backbone.patches.empty()) continue;
       of_backbone = one->backbone().extract(preprocess(image, one->preprocessing()));
     }
     return features;
   }
 
   static FeatureMap scaled(FeatureMap features, float factor) {
-    for (auto& [backbone, one] : features) one.patches *= factor;
+    for (auto& [backbone, one] : features) as_eigen(one.patches) *= factor;
     return features;
   }
 

@@ -32,8 +32,8 @@ double head_seconds(const Aggregator& head, const PatchFeatures& features) {
 PatchFeatures some_features(const Recognizer& recognizer, const Dataset& dataset) {
   for (const auto& picture : dataset.database) {
     try {
-      return recognizer.backbone().extract(
-          preprocess(load_image(picture), recognizer.preprocessing()));
+      return recognizer.backbone().extract(preprocess(
+          load_image(picture, recognizer.preprocessing().load), recognizer.preprocessing()));
     } catch (const std::runtime_error&) {
     }
   }
@@ -68,17 +68,17 @@ StudyResult study_tau_eps(const Dataset& dataset, const StudyOptions& options) {
   }
   const auto all = evaluate_cells(methods, dataset, options, result.notes);
   if (all[0].queries == 0) throw std::runtime_error(result.notes.back());
-  const auto steps = static_cast<Eigen::Index>(std::size(kSteps));
+  const auto steps = static_cast<int>(std::size(kSteps));
   StudyHeatMap map{
       "R@1 (%) by tau (down) and eps (across)", "tau", "eps", {}, {}, MatrixD(steps, steps)};
   StudyTable table;
   table.title = fmt::format("R@1 on {}", dataset.name);
-  for (Eigen::Index i = 0; i < steps; ++i) {
+  for (int i = 0; i < steps; ++i) {
     map.rows.emplace_back(kSteps[i]);
     map.columns.emplace_back(kSteps[i]);
     table.columns.push_back(fmt::format("eps {}", kSteps[i]));
     table.rows.push_back({fmt::format("tau {}", kSteps[i]), {}});
-    for (Eigen::Index j = 0; j < steps; ++j) {
+    for (int j = 0; j < steps; ++j) {
       map.values(i, j) = all[i * steps + j].recall.at(1);
       table.rows.back().fields.push_back(number_field(map.values(i, j)));
     }

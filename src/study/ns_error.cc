@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ria/eigen.h"
 #include "ria/manifold.h"
 #include "ria/version.h"
 #include "study/per_picture.h"
@@ -17,11 +18,11 @@ constexpr std::size_t kCount = std::size(kIterations);
 
 /// Of M = Y sqrt(|C|) for every number of steps, then of Y, as the paper's caption is written.
 std::vector<float> errors_of(const MatrixD& c) {
-  const MatrixD exact = matrix_power(c, 0.5);
-  const double norm = exact.norm(), scale = std::sqrt(c.norm());
+  const EigenMatrixD exact = as_eigen(matrix_power(c, 0.5));
+  const double norm = exact.norm(), scale = std::sqrt(as_eigen(c).norm());
   std::vector<float> errors(2 * kCount);
   for (std::size_t i = 0; i < kCount; ++i) {
-    const MatrixD root = newton_schulz_sqrt(c, kIterations[i]);
+    const EigenMatrixD root = as_eigen(newton_schulz_sqrt(c, kIterations[i]));
     errors[i] = static_cast<float>((root - exact).norm() / norm);
     errors[kCount + i] = static_cast<float>((root / scale - exact).norm() / norm);
   }
@@ -54,8 +55,8 @@ StudyResult study_ns_error(const Dataset& dataset, const StudyOptions& options) 
       2 * kCount,
       options.evaluate.run,
       [&](int i) {
-        const PatchFeatures features = recognizer.backbone().extract(
-            preprocess(load_image(pictures[i]), recognizer.preprocessing()));
+        const PatchFeatures features = recognizer.backbone().extract(preprocess(
+            load_image(pictures[i], recognizer.preprocessing().load), recognizer.preprocessing()));
         return errors_of(ria_covariance(features, ria, projection));
       });
   StudyResult result;

@@ -38,7 +38,7 @@ PictureValues measure_pictures(const std::vector<std::filesystem::path>& picture
         try {
           if (values[i].empty()) {
             values[i] = measure(i);
-            if (journal) journal->append({i, {}, values[i]});
+            if (journal) journal->append({i, values[i]});
           }
         } catch (const std::bad_alloc&) {
           throw;

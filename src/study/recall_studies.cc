@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Studies that are tables of recalls: a few declared lines each. {} is the backbone asked for.
+#include <fmt/format.h>
+
+#include "ria/train.h"
 #include "study/study.h"
 
 namespace ria {
@@ -149,17 +152,24 @@ RecallStudy qualitative_study() {
 }
 
 RecallStudy ft_components_study() {
-  return {{"ft-components",
-           "What fine-tuning adds",
-           "appendix, RIA-FT components",
-           "from training-free RIA to the fine-tuned one, component by component"},
-          {{"training-free", "dinov2-vitl14-ria"},
-           {"RIA-FT", "ria-ft"},
-           {"training-free, this backbone", "{}-ria"}},
-          &paper_ft_components(),
-          {"The steps between need a checkpoint each, and the paper publishes none.",
-           "The paper's training-free row repeats the 86.7 of ViT-g/14, though RIA-FT starts from "
-           "ViT-L/14."}};
+  RecallStudy study{
+      {"ft-components",
+       "What fine-tuning adds",
+       "appendix, RIA-FT components",
+       "from training-free RIA to the fine-tuned one, component by component (--runs)"},
+      {{"training-free", "dinov2-vitl14-ria"},
+       {"RIA-FT", "ria-ft"},
+       {"training-free, this backbone", "{}-ria"}},
+      &paper_ft_components(),
+      {"The paper publishes no checkpoints: 'ria train' makes those of the steps, --runs names "
+       "their folder.",
+       "The paper's training-free row repeats the 86.7 of ViT-g/14, though RIA-FT starts from "
+       "ViT-L/14."}};
+  for (const TrainRung& rung : train_ladder()) {
+    study.rows.push_back(
+        {rung.name, fmt::format("ria-ft:weights=RUNS/{}/model.safetensors", rung.folder)});
+  }
+  return study;
 }
 
 }  // namespace

@@ -17,13 +17,22 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
 }
 
+/// Whether a study has rows of trained models, which take the place of its other rows.
+bool has_runs(const RecallStudy& study) {
+  return std::any_of(study.rows.begin(), study.rows.end(), [](const RecallRow& row) {
+    return row.method.find("RUNS") != std::string::npos;
+  });
+}
+
 /// The rows that can be asked for, with their methods spelled out.
 std::vector<RecallRow> rows_to_run(const RecallStudy& study, const StudyOptions& options) {
   std::vector<RecallRow> rows;
   for (const RecallRow& row : study.rows) {
-    const bool needs_other = row.method.find("OTHER") != std::string::npos;
-    if (needs_other && options.other_pictures.empty()) continue;
-    const std::string method = replaced(row.method, "{}", options.backbone);
+    const auto needs = [&](const char* what) { return row.method.find(what) != std::string::npos; };
+    if (needs("OTHER") && options.other_pictures.empty()) continue;
+    if (needs("RUNS") == options.runs.empty() && has_runs(study)) continue;
+    std::string method = replaced(row.method, "{}", options.backbone);
+    method = replaced(method, "RUNS", options.runs.string());
     rows.push_back({row.name, replaced(method, "OTHER", options.other_pictures)});
   }
   return rows;

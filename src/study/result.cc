@@ -84,11 +84,7 @@ json plot_json(const StudyPlot& plot) {
 
 json heat_map_json(const StudyHeatMap& map) {
   json values = json::array();
-  for (Eigen::Index i = 0; i < map.values.rows(); ++i) {
-    json row = json::array();
-    for (Eigen::Index j = 0; j < map.values.cols(); ++j) row.push_back(map.values(i, j));
-    values.push_back(std::move(row));
-  }
+  for (int i = 0; i < map.values.rows(); ++i) values.push_back(map.values.row(i));
   return {{"title", map.title},
           {"row_label", map.row_label},
           {"column_label", map.column_label},

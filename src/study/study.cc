@@ -2,10 +2,11 @@
 #include "study/study.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <set>
 #include <stdexcept>
+
+#include "util/nearest_name.h"
 
 namespace ria {
 
@@ -117,8 +118,7 @@ StudyResult run_study(const std::string& name,
   }
   std::vector<std::string> known;
   for (const StudyInfo& info : studies()) known.push_back(info.name);
-  throw std::invalid_argument(
-      fmt::format("unknown study '{}', known: {}", name, fmt::join(known, ", ")));
+  throw std::invalid_argument(unknown_name("study", name, known));
 }
 
 }  // namespace ria

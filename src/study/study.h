@@ -11,7 +11,7 @@
 namespace ria {
 
 /// A row of a table of recalls: a name and the method, as choose_method() reads it; {} stands for
-/// the backbone, OTHER for a folder of other pictures.
+/// the backbone, OTHER for a folder of other pictures, RUNS for the folder of trained models.
 struct RecallRow {
   std::string name;
   std::string method;

@@ -18,38 +18,11 @@ AtomicFolder::AtomicFolder(fs::path folder) : folder_(std::move(folder)) {
   if (fs::exists(folder_, ignored)) fail(EEXIST);
   const fs::path above = folder_.has_parent_path() ? folder_.parent_path() : fs::path(".");
   std::string pattern = (above / ("." + folder_.filename().string() + ".XXXXXX")).string();
-  make_parents();
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    const int error = errno;
-    remove();
-    fail(error);
-  }
-  temporary_ = pattern;
-  ::chmod(temporary_.c_str(), 0755);
-}
-
-AtomicFolder::~AtomicFolder() {
-  if (!temporary_.empty()) remove();
-}
-
-void AtomicFolder::make_parents() {
-  fs::path above;
-  for (const fs::path& part : folder_.parent_path()) {
-    above /= part;
-    std::error_code error, ignored;
-    if (fs::create_directory(above, error)) made_.push_back(above);
-    if (error && !fs::is_directory(above, ignored)) {
-      remove();
-      fail(error.value());
-    }
-  }
-}
-
-void AtomicFolder::remove() const {
-  std::error_code ignored;
-  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
-  // Only empty ones go: another run may have put something there.
-  for (auto above = made_.rbegin(); above != made_.rend(); ++above) fs::remove(*above, ignored);
+  above_.emplace(above);
+  const auto held = hold_temporaries();
+  if (::mkdtemp(pattern.data()) == nullptr) fail(errno);
+  temporary_.emplace(pattern);
+  ::chmod(pattern.c_str(), 0755);
 }
 
 void AtomicFolder::fail(int error) const {
@@ -57,8 +30,10 @@ void AtomicFolder::fail(int error) const {
 }
 
 void AtomicFolder::commit() {
-  if (std::rename(temporary_.c_str(), folder_.c_str()) != 0) fail(errno);
-  temporary_.clear();
+  const auto held = hold_temporaries();
+  if (std::rename(temporary().c_str(), folder_.c_str()) != 0) fail(errno);
+  temporary_->keep();
+  above_->keep();
 }
 
 }  // namespace ria

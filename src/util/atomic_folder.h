@@ -3,7 +3,9 @@
 #pragma once
 
 #include <filesystem>
-#include <vector>
+#include <optional>
+
+#include "util/temporary.h"
 
 namespace ria {
 
@@ -13,23 +15,20 @@ namespace ria {
 class AtomicFolder {
  public:
   explicit AtomicFolder(std::filesystem::path folder);
-  ~AtomicFolder();
   AtomicFolder(const AtomicFolder&) = delete;
   AtomicFolder& operator=(const AtomicFolder&) = delete;
 
   /// Where the files are to be written until commit().
-  const std::filesystem::path& temporary() const { return temporary_; }
+  const std::filesystem::path& temporary() const { return temporary_->path(); }
   const std::filesystem::path& folder() const { return folder_; }
   void commit();
 
  private:
-  void make_parents();
-  void remove() const;
   [[noreturn]] void fail(int error) const;
 
   std::filesystem::path folder_;
-  std::filesystem::path temporary_;
-  std::vector<std::filesystem::path> made_;  // outermost first
+  std::optional<MadeFolders> above_;
+  std::optional<Temporary> temporary_;
 };
 
 }  // namespace ria

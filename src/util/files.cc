@@ -39,27 +39,25 @@ std::string read_text(const fs::path& file) {
   return {bytes.begin(), bytes.end()};
 }
 
-AtomicFile::AtomicFile(fs::path file) : file_(std::move(file)) {
+AtomicFile::AtomicFile(fs::path file, Durability durability)
+    : file_(std::move(file)), durability_(durability) {
   if (file_.empty() || fs::is_directory(file_)) {
     errno = file_.empty() ? ENOENT : EISDIR;
     fail("cannot write");
   }
   const fs::path folder = file_.has_parent_path() ? file_.parent_path() : fs::path(".");
   std::string pattern = (folder / ("." + file_.filename().string() + ".XXXXXX")).string();
+  const auto held = hold_temporaries();
   const int descriptor = ::mkstemp(pattern.data());
   if (descriptor < 0) fail("cannot create");
+  temporary_.emplace(pattern);
   ::fchmod(descriptor, 0644);
-  temporary_ = pattern;
   handle_ = ::fdopen(descriptor, "wb");
   if (handle_ == nullptr) fail("cannot create");
 }
 
 AtomicFile::~AtomicFile() {
   if (handle_ != nullptr) std::fclose(handle_);
-  if (!temporary_.empty()) {
-    std::error_code ignored;
-    fs::remove(temporary_, ignored);
-  }
 }
 
 void AtomicFile::fail(const char* what) const {
@@ -82,12 +80,13 @@ void AtomicFile::sync() {
 }
 
 void AtomicFile::commit() {
-  sync();
+  if (durability_ == Durability::kSynced) sync();
   std::FILE* handle = handle_;
   handle_ = nullptr;
   if (std::fclose(handle) != 0) fail("cannot write");
-  if (std::rename(temporary_.c_str(), file_.c_str()) != 0) fail("cannot write");
-  temporary_.clear();
+  const auto held = hold_temporaries();
+  if (std::rename(temporary().c_str(), file_.c_str()) != 0) fail("cannot write");
+  temporary_->keep();
 }
 
 void check_writable(const fs::path& file) { AtomicFile probe(file); }

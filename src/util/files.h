@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "util/temporary.h"
 
 namespace ria {
 
@@ -16,12 +19,16 @@ namespace ria {
 std::vector<std::uint8_t> read_bytes(const std::filesystem::path& file);
 std::string read_text(const std::filesystem::path& file);
 
+/// Whether a file is on the disk when commit() returns. What can be made again may leave that to
+/// the system: a power loss then costs the file, at the worst leaving it shorter than it should be.
+enum class Durability { kSynced, kUnsynced };
+
 /// A file that appears under its name only when commit() has succeeded; until then it is a hidden
 /// sibling that the destructor removes. Every failed write throws std::runtime_error naming the
 /// file.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path file);
+  explicit AtomicFile(std::filesystem::path file, Durability durability = Durability::kSynced);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -33,7 +40,7 @@ class AtomicFile {
     write({reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes()});
   }
   /// Where the bytes are until commit(), for libraries that want a name to write to.
-  const std::filesystem::path& temporary() const { return temporary_; }
+  const std::filesystem::path& temporary() const { return temporary_->path(); }
   void sync();
   void commit();
 
@@ -41,7 +48,8 @@ class AtomicFile {
   [[noreturn]] void fail(const char* what) const;
 
   std::filesystem::path file_;
-  std::filesystem::path temporary_;
+  Durability durability_;
+  std::optional<Temporary> temporary_;
   std::FILE* handle_ = nullptr;
 };
 

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
 namespace ria {
 
@@ -26,8 +29,24 @@ class SplitMix64 {
     return drawn % count;
   }
 
+  /// In [0, 1).
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
  private:
   std::uint64_t state_;
 };
+
+/// One seed of several numbers; another for each order of them.
+inline std::uint64_t mixed_seed(std::initializer_list<std::uint64_t> numbers) {
+  std::uint64_t seed = 0;
+  for (const std::uint64_t number : numbers) seed = SplitMix64(seed ^ number).next();
+  return seed;
+}
+
+/// Every order is as likely as the others.
+template <typename T>
+void shuffle(std::vector<T>& values, SplitMix64& random) {
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
+}
 
 }  // namespace ria

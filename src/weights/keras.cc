@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "weights/keras.h"
 
-#include "weights/bytes.h"
+#include "archive/bytes.h"
 
 namespace ria {
 

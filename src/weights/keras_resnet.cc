@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "archive/bytes.h"
 #include "weights/architecture.h"
-#include "weights/bytes.h"
 #include "weights/keras.h"
 
 namespace ria {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "weights/bytes.h"
+#include "archive/bytes.h"
 #include "weights/keras.h"
 #include "weights/vgg_names.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 

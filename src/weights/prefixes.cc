@@ -12,15 +12,19 @@ namespace ria {
 namespace {
 
 /// DataParallel and Lightning; the wrappers of the published systems; torchvision's VGG.
-constexpr std::array<std::string_view, 9> kWords{"module.",
-                                                 "model.",
-                                                 "backbone.",
-                                                 "encoder.",
-                                                 "features.",
-                                                 "dinov2.",
-                                                 "dino.",
-                                                 "teacher.",
-                                                 "student."};
+constexpr std::array<std::string_view, 13> kWords{"module.",
+                                                  "model.",
+                                                  "backbone.",
+                                                  "encoder.",
+                                                  "features.",
+                                                  "dinov2.",
+                                                  "dino.",
+                                                  "dino_model.",
+                                                  "net.",
+                                                  "base_model.",
+                                                  "base.",
+                                                  "teacher.",
+                                                  "student."};
 
 bool is_prefix(std::string_view text) {
   while (!text.empty()) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 
-/// A VGG of Keras or MatConvNet under torchvision names; any other file as it is.
+/// A VGG of Keras or MatConvNet under torchvision names, one of SFRS with its normalisation; any
+/// other file as it is.
 TensorFile torchvision_vgg(const TensorFile& file);
 
 }  // namespace ria

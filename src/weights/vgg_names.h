@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 

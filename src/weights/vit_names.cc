@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weights/bytes.h"
+#include "archive/bytes.h"
 #include "weights/prefixes.h"
 
 namespace ria {
@@ -87,14 +87,22 @@ int dimension(const TensorFile& file,
   return static_cast<int>(of.shape[axis]);
 }
 
-/// Inner width of the adapters; 0 where no block has one.
-int adapter_width(const TensorFile& file, const Names& names) {
+/// Kind and inner width of the adapters; an unknown kind is refused by what it lacks.
+void find_adapters(const TensorFile& file, const Names& names, VitShape& shape) {
+  const auto set = [&](VitAdapters kind, const std::string& first) {
+    shape.adapters = kind;
+    shape.adapter = dimension(file, tensor(file, names, first), first, 2, 0);
+  };
+  if (names.count("adapters.0.D_fc1.weight") != 0) {
+    return set(VitAdapters::kSide, "adapters.0.D_fc1.weight");
+  }
   const bool adapted = std::any_of(names.begin(), names.end(), [](const auto& entry) {
     return entry.first.starts_with("blocks.") && entry.first.find(".adapter") != std::string::npos;
   });
-  if (!adapted) return 0;
-  const std::string first = "blocks.0.adapter1.D_fc1.weight";
-  return dimension(file, tensor(file, names, first), first, 2, 0);
+  if (!adapted) return;
+  const bool scales = names.count("blocks.0.adapter.branch1.conv.weight") != 0;
+  set(scales ? VitAdapters::kMultiScale : VitAdapters::kSerial,
+      scales ? "blocks.0.adapter.D_fc1.weight" : "blocks.0.adapter1.D_fc1.weight");
 }
 
 }  // namespace
@@ -136,7 +144,7 @@ VitShape vit_shape(const TensorFile& file, const Names& names) {
   const std::string up = shape.gated ? "blocks.0.mlp.w12.weight" : "blocks.0.mlp.fc1.weight";
   shape.hidden = dimension(file, tensor(file, names, up), up, 2, 0) / (shape.gated ? 2 : 1);
   shape.layer_scale = names.count("blocks.0.ls1.gamma") != 0;
-  shape.adapter = adapter_width(file, names);
+  find_adapters(file, names, shape);
   return shape;
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 
@@ -13,6 +13,14 @@ namespace ria {
 /// Face names behind any known prefix; empty if the file holds none. Hugging Face keeps queries,
 /// keys and values apart: they are called blocks.N.attn.q, .k and .v here.
 std::map<std::string, std::string> canonical_vit_names(const TensorFile& file);
+
+/// What was trained beside the network's own layers, and where it stands.
+enum class VitAdapters {
+  kNone,
+  kSerial,      ///< blocks.N.adapter1 behind attention, adapter2 beside the MLP: SelaVPR
+  kMultiScale,  ///< blocks.N.adapter with convolutions beside the MLP: CricaVPR
+  kSide,        ///< adapters.N on a path beside the blocks: EDTformer
+};
 
 /// What the shapes say. Heads have 64 channels in every published model and no file says otherwise.
 struct VitShape {
@@ -25,7 +33,8 @@ struct VitShape {
   int hidden = 0;
   bool gated = false;        ///< SwiGLU
   bool layer_scale = false;  ///< DINOv2 has it, DINO has not
-  int adapter = 0;           ///< inner width of the adapters of each block (SelaVPR); 0: none
+  VitAdapters adapters = VitAdapters::kNone;
+  int adapter = 0;  ///< inner width of the adapters; 0: none
 };
 
 /// Throws std::runtime_error naming what is missing or of another shape than expected.

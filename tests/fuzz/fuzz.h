@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "weights/bytes.h"
-#include "weights/tensor.h"
+#include "archive/bytes.h"
+#include "tensor/tensor.h"
 
 namespace ria::fuzz {
 

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "fuzz.h"
-#include "weights/safetensors.h"
+#include "tensor/safetensors.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fuzz.h"
-#include "weights/mat.h"
+#include "tensor/mat.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // .npy of numbers, text and objects; .npz.
 #include "fuzz.h"
-#include "weights/npy.h"
-#include "weights/npy_objects.h"
+#include "tensor/npy.h"
+#include "tensor/npy_objects.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fuzz.h"
-#include "weights/safetensors.h"
+#include "tensor/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::filesystem::path file = "input.safetensors";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // torch.save's zip and legacy forms; anything else is read as a bare pickle.
+#include "archive/pickle.h"
 #include "fuzz.h"
-#include "weights/pickle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::filesystem::path file = "input.pth";

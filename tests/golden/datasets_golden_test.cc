@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "dataset_fixture.h"
+#include "dataset/fixture.h"
 #include "golden/golden.h"
+#include "tensor/npy_objects.h"
 #include "util/files.h"
-#include "weights/npy_objects.h"
 
 namespace ria::dataset_test {
 namespace {
 
-fs::path ground_truth() { return golden_dir() / ".." / "groundtruth"; }
+fs::path ground_truth() { return beside_goldens("groundtruth"); }
 
 #define RIA_NEEDS_GROUND_TRUTH() \
   if (!fs::exists(ground_truth())) GTEST_SKIP() << "no ground truth in " << ground_truth().string()
@@ -151,7 +151,7 @@ TEST_F(Published, MapillaryValidation) {
 
 /// Real pictures: the sample of Gardens Point is a whole set, without its file of lists.
 TEST(PublishedPictures, GardensPointIsWhole) {
-  const fs::path folder = golden_dir() / ".." / "data" / "gardens_point";
+  const fs::path folder = data_dir() / "gardens_point";
   if (!fs::exists(folder)) GTEST_SKIP() << "no pictures in " << folder.string();
   const DatasetCheck check = check_dataset("gardens", folder);
   EXPECT_TRUE(check.usable);

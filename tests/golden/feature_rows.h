@@ -2,16 +2,14 @@
 // A convolutional plan run on golden pixels.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "backbone/conv_backbone.h"
 #include "golden/pixels.h"
+#include "ria/verify.h"
 
 namespace ria {
 
 inline Matrix rows_of(const FeatureMap& map) {
-  return Eigen::Map<const Matrix>(
-      map.hwc.data(), static_cast<Eigen::Index>(map.height) * map.width, map.channels);
+  return {map.height * map.width, map.channels, map.hwc};
 }
 
 inline FeatureMap run_plan(ConvPlan plan,
@@ -21,19 +19,17 @@ inline FeatureMap run_plan(ConvPlan plan,
   return std::move(net.run(pixels).front());
 }
 
-/// The map at every position and channel, within the tolerance of the case.
+/// The map at every position and channel against item b of a [B, C, H, W] tensor.
 inline void expect_map(const FeatureMap& map,
                        const Tensor& expected,
-                       const nlohmann::json& tolerance) {
+                       std::int64_t b,
+                       double tolerance) {
   ASSERT_EQ(map.height, expected.shape[2]);
   ASSERT_EQ(map.width, expected.shape[3]);
-  expect_close(rows_of(map), rows_of_nchw(expected, 0), tolerance.at("atol").get<double>());
+  expect_close(rows_of(map), rows_of_nchw(expected, b), tolerance);
 }
 
 /// Of two matrices taken as vectors.
-inline double cosine(const Matrix& a, const Matrix& b) {
-  const auto x = a.cast<double>(), y = b.cast<double>();
-  return x.cwiseProduct(y).sum() / (x.norm() * y.norm());
-}
+inline double cosine(const Matrix& a, const Matrix& b) { return cosine(a.values(), b.values()); }
 
 }  // namespace ria

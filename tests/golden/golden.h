@@ -18,8 +18,22 @@ namespace ria {
 
 inline std::filesystem::path golden_dir() {
   const char* folder = std::getenv("RIA_GOLDEN_DIR");
-  if (folder != nullptr && *folder != '\0') return folder;
+  if (folder != nullptr && *folder != '\0') return std::filesystem::absolute(folder);
   return std::filesystem::path(RIA_SOURCE_DIR) / ".." / "shared" / "golden";
+}
+
+/// What is published by others and needs no case: ground truth, vocabularies, pictures. It is
+/// beside the goldens, or where they are by default.
+inline std::filesystem::path beside_goldens(const std::string& name) {
+  const std::filesystem::path beside = golden_dir() / ".." / name;
+  if (std::filesystem::exists(beside)) return beside;
+  return std::filesystem::path(RIA_SOURCE_DIR) / ".." / "shared" / name;
+}
+
+inline std::filesystem::path data_dir() {
+  const char* folder = std::getenv("RIA_DATA_DIR");
+  if (folder != nullptr && *folder != '\0') return std::filesystem::absolute(folder);
+  return beside_goldens("data");
 }
 
 inline nlohmann::json load_case(const std::string& name) {

@@ -2,7 +2,7 @@
 // torchvision tensors under Keras names, kernels HWIO: what a converter must undo.
 #pragma once
 
-#include "weights/tensor.h"
+#include "tensor/tensor.h"
 
 namespace ria {
 

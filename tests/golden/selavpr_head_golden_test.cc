@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SelaVPR's global descriptor, from the case's own patch tokens.
-#include "aggregate/heads.h"
 #include "golden/head_case.h"
+#include "head/heads.h"
 
 namespace ria {
 namespace {
@@ -12,12 +12,10 @@ class SelaVprHeadGolden : public HeadCase {
 };
 
 TEST_F(SelaVprHeadGolden, GlobalDescriptor) {
-  const auto head = read_selavpr(open("checkpoint.pth"));
-  const Tensor& tokens = output("x_norm_patchtokens0");
-  const std::vector<float> values = tokens.floats();
+  if (!has_output("x_norm_patchtokens0") || !has_output("global_feature")) return;
+  const auto head = read_selavpr(TensorFile::open(golden().weight_files().at(0)));
   PatchFeatures features;
-  features.patches =
-      Eigen::Map<const Matrix>(values.data(), tokens.shape.at(1), tokens.shape.at(2));
+  features.patches = item_rows(output("x_norm_patchtokens0"), 0);
   EXPECT_EQ(head->dim(), features.patches.cols());
   expect_descriptor(head->aggregate(features), "global_feature", 0);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // 8-bit transformers against float32 on the golden networks, as they are and with channels a
 // hundred times larger than the rest, the way trained transformers have them.
-#include <gtest/gtest.h>
-
 #include "backbone/vit.h"
-#include "golden/golden.h"
+#include "golden/dinov2_cases.h"
 #include "golden/pixels.h"
 #include "ria/aggregator.h"
+#include "ria/verify.h"
 
 namespace ria {
 namespace {
@@ -49,71 +48,100 @@ TensorFile with_outliers(const TensorFile& file, const VitShape& shape, float fa
   return {file.path(), file.format(), std::move(tensors), file.metadata()};
 }
 
-double cosine(const Vector& a, const Vector& b) { return a.dot(b) / a.norm() / b.norm(); }
-
-void check(const std::string& name, const TensorFile& weights, double least) {
-  const TensorFile inputs = TensorFile::open(golden_dir() / name / "inputs.safetensors");
+void check(const GoldenCase& golden, const TensorFile& weights, double least) {
   const VitShape shape = vit_shape(weights, canonical_vit_names(weights));
-  VitOutput output;
-  output.blocks = shape.depth - 1;
-  output.facet = Facet::kValue;
-  output.position_rule = shape.registers > 0 ? PositionRule::kReg : PositionRule::kHub;
+  VitOutput output;  // values behind at least one block: their own projection is float32
+  output.blocks = std::max(shape.depth - 1, 1);
+  output.facet = shape.depth > 1 ? Facet::kValue : Facet::kToken;
+  output.position_rule = position_rule(golden);
   const Vit exact(weights, output, Precision::kFp32), quick(weights, output, Precision::kInt8);
   const auto head = make_ria(exact.dim(), {.d = 32});
-  for (const auto& [key, tensor] : inputs.tensors()) {
-    SCOPED_TRACE(name + " " + key);
+  for (const auto& [key, tensor] : golden.inputs().tensors()) {
+    SCOPED_TRACE(golden.name() + " " + key);
     const Pixels pixels = pixels_of(tensor);
     const int grid_height = exact.grid(pixels.height), grid_width = exact.grid(pixels.width);
     const auto patches = [&](const Vit& vit) {
-      return Matrix(vit.tokens(pixels).bottomRows(grid_height * grid_width));
+      return to_matrix(as_eigen(vit.tokens(pixels)).bottomRows(grid_height * grid_width));
     };
     const Matrix a = patches(exact), b = patches(quick);
-    EXPECT_GT((a - b).cwiseAbs().maxCoeff(), 0) << "int8 computed in float32";
+    EXPECT_NE(a, b) << "int8 computed in float32";
     double worst = 1;
-    for (long i = 0; i < a.rows(); ++i) worst = std::min(worst, cosine(a.row(i), b.row(i)));
+    for (int i = 0; i < a.rows(); ++i) worst = std::min(worst, cosine(a.row(i), b.row(i)));
     EXPECT_GE(worst, 0.9);  // 64 channels are few to average over
     const Descriptor x = head->aggregate({a, grid_height, grid_width, {}});
     const Descriptor y = head->aggregate({b, grid_height, grid_width, {}});
-    testing::Test::RecordProperty(name + "." + key, std::to_string(cosine(x, y)));
+    testing::Test::RecordProperty(golden.name() + "." + key, std::to_string(cosine(x, y)));
     EXPECT_GE(cosine(x, y), least);
   }
 }
 
-TEST(VitInt8Golden, DescriptorsStay) {
-  for (const std::string name : {"dinov2_mlp", "dinov2_swiglu", "dinov2_reg"}) {
-    RIA_NEEDS_GOLDEN(name);
-    check(name, TensorFile::open(golden_dir() / name / "model.safetensors"), 0.995);
+/// The cases of DINOv2, and of each the file whose names are the published code's or Hugging
+/// Face's.
+class VitInt8Golden : public GoldenTest {
+ protected:
+  void SetUp() override {
+    if (cases_.empty()) GTEST_SKIP() << "no case of DINOv2 in " << golden_dir().string();
+  }
+
+  std::optional<TensorFile> weights(const GoldenCase& golden, bool published_names) {
+    auto file = golden.weights_where(
+        [&](const TensorFile& held) { return held.contains("pos_embed") == published_names; });
+    if (!file) {
+      leave_out(golden.name() + " under " + (published_names ? "published" : "Hugging Face") +
+                " names");
+    }
+    return file;
+  }
+
+  const std::vector<GoldenCase> cases_ = dinov2_cases();
+};
+
+TEST_F(VitInt8Golden, DescriptorsStay) {
+  for (const GoldenCase& golden : cases_) {
+    if (const auto file = weights(golden, false)) check(golden, *file, 0.995);
   }
 }
 
-TEST(VitInt8Golden, DescriptorsStayWithOutlyingChannels) {
-  for (const std::string name : {"dinov2_mlp", "dinov2_swiglu", "dinov2_reg"}) {
-    RIA_NEEDS_GOLDEN(name);
-    const TensorFile weights = TensorFile::open(golden_dir() / name / "weights_hub.pth");
-    const VitShape shape = vit_shape(weights, canonical_vit_names(weights));
+TEST_F(VitInt8Golden, DescriptorsStayWithOutlyingChannels) {
+  for (const GoldenCase& golden : cases_) {
+    const auto file = weights(golden, true);
+    if (!file) continue;
+    const VitShape shape = vit_shape(*file, canonical_vit_names(*file));
     for (const float factor : {10.0f, 100.0f}) {
       SCOPED_TRACE(factor);
-      check(name, with_outliers(weights, shape, factor), 0.995);
+      check(golden, with_outliers(*file, shape, factor), 0.995);
     }
   }
 }
 
-TEST(VitInt8Golden, SameBitsForAnyNumberOfThreads) {
-  RIA_NEEDS_GOLDEN("dinov2_mlp");
-  const auto folder = golden_dir() / "dinov2_mlp";
-  const TensorFile weights = TensorFile::open(folder / "model.safetensors");
-  const Pixels pixels = pixels_of(TensorFile::open(folder / "inputs.safetensors").at("224x224"));
-  for (const Precision precision : {Precision::kFp32, Precision::kInt8}) {
-    VitOutput output;
-    output.blocks = 2;
-    const Vit vit(weights, output, precision);
-    set_thread_cores(1);
-    const Matrix one = vit.tokens(pixels);
-    for (const int threads : {2, 3}) {
-      set_thread_cores(threads);
-      EXPECT_TRUE(one == vit.tokens(pixels)) << threads << " threads";
+/// The input with the most pixels.
+const Tensor& largest_input(const GoldenCase& golden) {
+  const TensorMap& all = golden.inputs().tensors();
+  return std::max_element(
+             all.begin(),
+             all.end(),
+             [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); })
+      ->second;
+}
+
+TEST_F(VitInt8Golden, SameBitsForAnyNumberOfThreads) {
+  for (const GoldenCase& golden : cases_) {
+    SCOPED_TRACE(golden.name());
+    ASSERT_FALSE(golden.weight_files().empty() || golden.inputs().names().empty());
+    const TensorFile weights = TensorFile::open(golden.weight_files().back());
+    const Pixels pixels = pixels_of(largest_input(golden));
+    for (const Precision precision : {Precision::kFp32, Precision::kInt8}) {
+      VitOutput output;
+      output.blocks = golden.config().at("depth").get<int>();
+      const Vit vit(weights, output, precision);
+      set_thread_cores(1);
+      const Matrix one = vit.tokens(pixels);
+      for (const int threads : {2, 3}) {
+        set_thread_cores(threads);
+        EXPECT_TRUE(one == vit.tokens(pixels)) << threads << " threads";
+      }
+      set_thread_cores(0);
     }
-    set_thread_cores(0);
   }
 }
 

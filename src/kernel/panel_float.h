@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// Float32 kernels; see panel_kernels_impl.h.
+#pragma once
+
+#include "kernel/panel_vector.h"
+
+namespace ria {
+namespace {
+
+inline Vf finished(Vf sum, float* y, float bias, bool accumulate, Activation activation) {
+  sum += bias;
+  if (accumulate) sum += load(y);
+  if (activation == Activation::kRelu) return max(sum, Vf{});
+  return activation == Activation::kGelu ? gelu(sum) : sum;
+}
+
+/// Vector by vector: an initialiser would clear memory instead of registers.
+template <typename V, int kUsed>
+inline __attribute__((always_inline)) void zero(V (&tile)[kRows][kUsed]) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kUsed; ++v) tile[i][v] = V{};
+  }
+}
+
+/// sums[i][v] += sum_k a[i * row_step + k * step] x[k][v]
+template <int kUsed>
+inline __attribute__((always_inline)) void multiply_add(const float* a,
+                                                        std::int64_t row_step,
+                                                        std::int64_t step,
+                                                        const float* x,
+                                                        int k,
+                                                        Vf (&sums)[kRows][kUsed]) {
+  for (int j = 0; j < k; ++j) {
+    Vf row[kUsed];
+    for (int v = 0; v < kUsed; ++v) row[v] = load(x + v * kWidth);
+    for (int i = 0; i < kRows; ++i) {
+      const float w = a[i * row_step];
+      for (int v = 0; v < kUsed; ++v) sums[i][v] += w * row[v];
+    }
+    a += step;
+    x += kLanes;
+  }
+}
+
+template <int kUsed>
+inline __attribute__((always_inline)) void product_used(const float* weights,
+                                                        std::int64_t row_step,
+                                                        std::int64_t step,
+                                                        std::int64_t stride,
+                                                        int groups,
+                                                        const float* x,
+                                                        int k,
+                                                        float* y,
+                                                        const Finish& finish) {
+  for (int g = 0; g < groups; ++g) {
+    for (int line = 0; line < kRows * kLanes; line += 16) __builtin_prefetch(y + line, 1);
+    Vf sums[kRows][kUsed];
+    zero(sums);
+    multiply_add<kUsed>(weights, row_step, step, x, k, sums);
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      const float bias = finish.bias != nullptr ? finish.bias[g * kRows + i] : 0.0f;
+#pragma GCC unroll 3
+      for (int v = 0; v < kUsed; ++v) {
+        float* out = y + i * kLanes + v * kWidth;
+        store(out, finished(sums[i][v], out, bias, finish.accumulate, finish.activation));
+      }
+    }
+    weights += stride;
+    y += kRows * kLanes;
+  }
+}
+
+inline int vectors_of(int tokens) { return (tokens + kWidth - 1) / kWidth; }
+
+void product(const float* weights,
+             std::int64_t stride,
+             int groups,
+             const float* x,
+             int k,
+             int tokens,
+             float* y,
+             const Finish& finish) {
+  switch (vectors_of(tokens)) {
+    case 1:
+      return product_used<1>(weights, 1, kRows, stride, groups, x, k, y, finish);
+    case 2:
+      return product_used<2>(weights, 1, kRows, stride, groups, x, k, y, finish);
+    default:
+      return product_used<3>(weights, 1, kRows, stride, groups, x, k, y, finish);
+  }
+}
+
+void product_rows(const float* rows,
+                  std::int64_t stride,
+                  int groups,
+                  const float* x,
+                  int k,
+                  int tokens,
+                  float* y,
+                  const Finish& finish) {
+  switch (vectors_of(tokens)) {
+    case 1:
+      return product_used<1>(rows, stride, 1, kRows * stride, groups, x, k, y, finish);
+    case 2:
+      return product_used<2>(rows, stride, 1, kRows * stride, groups, x, k, y, finish);
+    default:
+      return product_used<3>(rows, stride, 1, kRows * stride, groups, x, k, y, finish);
+  }
+}
+
+void normalize(const float* x, int channels, float eps, float* y) {
+  const float share = 1.0f / static_cast<float>(channels);
+  for (int v = 0; v < kLanes; v += kWidth) {
+    Vf mean[4] = {}, variance[4] = {};  // several sums: less rounding, no chain of additions
+    for (int c = 0; c < channels; ++c) mean[c & 3] += load(x + c * kLanes + v);
+    const Vf m = ((mean[0] + mean[1]) + (mean[2] + mean[3])) * share;
+    for (int c = 0; c < channels; ++c) {
+      const Vf d = load(x + c * kLanes + v) - m;
+      variance[c & 3] += d * d;
+    }
+    const Vf s = ((variance[0] + variance[1]) + (variance[2] + variance[3])) * share + eps;
+    Vf scale;
+    for (int i = 0; i < kWidth; ++i) scale[i] = 1.0f / __builtin_sqrtf(s[i]);
+    for (int c = 0; c < channels; ++c) {
+      store(y + c * kLanes + v, (load(x + c * kLanes + v) - m) * scale);
+    }
+  }
+}
+
+void gate(const float* a, const float* b, int channels, float* y) {
+  constexpr float kLog2E = 1.4426950408889634f;
+  for (int i = 0; i < channels * kLanes; i += kWidth) {
+    const Vf x = load(a + i);
+    store(y + i, x / (1.0f + exp2(x * -kLog2E)) * load(b + i));
+  }
+}
+
+/// What a panel of queries has seen of the keys so far.
+struct Softmax {
+  Vf largest[kVectors];
+  Vf sum[kVectors];
+};
+
+/// Turns scores into weights relative to the largest score so far; says how much what was summed
+/// before shrinks.
+inline void weigh(float* scores, int keys, Softmax& state, Vf (&shrink)[kVectors]) {
+  for (int v = 0; v < kVectors; ++v) {
+    Vf largest = state.largest[v];
+    for (int k = 0; k < keys; ++k) largest = max(largest, load(scores + k * kLanes + v * kWidth));
+    shrink[v] = exp2(state.largest[v] - largest);
+    Vf sum = state.sum[v] * shrink[v];
+    for (int k = 0; k < keys; ++k) {
+      float* at = scores + k * kLanes + v * kWidth;
+      const Vf weight = exp2(load(at) - largest);
+      store(at, weight);
+      sum += weight;
+    }
+    state.largest[v] = largest;
+    state.sum[v] = sum;
+  }
+}
+
+inline Softmax start_softmax() {
+  Softmax state;
+  for (int v = 0; v < kVectors; ++v) {
+    state.largest[v] = splat(-3e38f);
+    state.sum[v] = Vf{};
+  }
+  return state;
+}
+
+inline void clear(float* out, int channels) {
+  for (int i = 0; i < channels * kLanes; i += kWidth) store(out + i, Vf{});
+}
+
+inline void divide_by_sum(const Softmax& state, int channels, float* out) {
+  for (int v = 0; v < kVectors; ++v) {
+    const Vf inverse = 1.0f / state.sum[v];
+    for (int c = 0; c < channels; ++c) {
+      float* at = out + c * kLanes + v * kWidth;
+      store(at, load(at) * inverse);
+    }
+  }
+}
+
+/// out = out * shrink + weights * values of a few key panels
+inline void add_values(const float* values,
+                       std::int64_t panel_stride,
+                       const float* weights,
+                       int keys,
+                       int channels,
+                       const Vf (&shrink)[kVectors],
+                       float* out) {
+  for (int c = 0; c < channels; c += kRows) {
+    Vf sums[kRows][kVectors];
+    for (int i = 0; i < kRows; ++i) {
+      for (int v = 0; v < kVectors; ++v)
+        sums[i][v] = load(out + i * kLanes + v * kWidth) * shrink[v];
+    }
+    for (int k = 0; k < keys; k += kLanes) {
+      const float* value = values + k / kLanes * panel_stride + c * kLanes;
+      const int count = keys - k < kLanes ? keys - k : kLanes;
+      multiply_add<kVectors>(value, kLanes, 1, weights + k * kLanes, count, sums);
+    }
+    for (int i = 0; i < kRows; ++i) {
+      for (int v = 0; v < kVectors; ++v) store(out + i * kLanes + v * kWidth, sums[i][v]);
+    }
+    out += kRows * kLanes;
+  }
+}
+
+inline int smaller(int a, int b) { return a < b ? a : b; }
+
+void attention(const AttentionTask& task) {
+  constexpr int kBlock = kKeyPanels * kLanes;
+  float* scores = task.scratch;  // [key][lane]
+  Softmax states[kMostQueryPanels];
+  for (int q = 0; q < task.queries; ++q) {
+    states[q] = start_softmax();
+    clear(task.out + q * task.out_stride, task.head);
+  }
+  for (int first = 0; first < task.keys; first += kBlock) {
+    const int keys = smaller(task.keys - first, kBlock);
+    const std::int64_t offset = first / kLanes * task.panel_stride;
+    for (int q = 0; q < task.queries; ++q) {
+      const float* query = task.query + q * task.panel_stride;
+      for (int k = 0; k < keys; k += kRows) {
+        const float* key = task.key + offset + k / kLanes * task.panel_stride + k % kLanes;
+        Vf sums[kRows][kVectors];
+        zero(sums);
+        multiply_add<kVectors>(key, 1, kLanes, query, task.head, sums);
+        for (int i = 0; i < kRows; ++i) {
+          for (int v = 0; v < kVectors; ++v) {
+            store(scores + (k + i) * kLanes + v * kWidth, sums[i][v]);
+          }
+        }
+      }
+      Vf shrink[kVectors];
+      weigh(scores, keys, states[q], shrink);
+      add_values(task.value + offset,
+                 task.panel_stride,
+                 scores,
+                 keys,
+                 task.head,
+                 shrink,
+                 task.out + q * task.out_stride);
+    }
+  }
+  for (int q = 0; q < task.queries; ++q) {
+    divide_by_sum(states[q], task.head, task.out + q * task.out_stride);
+  }
+}
+
+}  // namespace
+}  // namespace ria

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// The inner loops of a transformer, compiled once for each kind of CPU.
+//
+// Tokens are lanes. Activations are kept in panels of `lanes` tokens, [panel][channel][lane], so
+// that every row of a panel is a few vectors wide: a product multiplies a broadcast weight with
+// such rows and writes rows the next layer reads as they are; norms, softmax and quantisation run
+// down the lanes. Nothing is ever packed, transposed or reduced across a vector on the way.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernel/winograd_kernels.h"
+
+namespace ria {
+
+/// How the tokens of one panel were brought to 8 bits: x = scale (q - zero).
+struct LaneScales {
+  float* scale;        ///< lanes
+  std::int32_t* zero;  ///< lanes
+  std::int32_t* sum;   ///< lanes: sum of q over the channels
+};
+
+enum class Activation { kNone, kGelu, kRelu };
+
+/// What is done with a sum before it is stored.
+struct Finish {
+  const float* bias = nullptr;  ///< one value an output, or none
+  bool accumulate = false;      ///< add to what is there
+  Activation activation = Activation::kNone;
+};
+
+/// One head: some panels of queries against all keys. A block of keys meets all of the queries
+/// before the next is read.
+struct AttentionTask {
+  const float* query;  ///< head's rows of the first query panel, scaled by log2(e) / sqrt(head)
+  const float* key;    ///< head's rows of the first key panel
+  const float* value;  ///< likewise
+  std::int64_t panel_stride;  ///< floats from a panel to the next
+  int queries;                ///< panels, at most kMostQueryPanels
+  int keys;                   ///< tokens
+  int head;                   ///< channels of a head, a multiple of `rows`
+  float* out;                 ///< head's rows of the first output panel
+  std::int64_t out_stride;
+  float* scratch;  ///< attention_scratch floats
+};
+constexpr int kMostQueryPanels = 4;
+
+/// The same with keys and values in integers, each token with its own scale.
+struct IntegerAttentionTask {
+  const float* query;
+  std::int64_t query_stride;
+  const std::uint8_t* key;    ///< [panel][head / 4][lane][4], see quantize_keys
+  const std::int16_t* value;  ///< [panel][head][lane]
+  const float* key_scale;     ///< of each token
+  const float* value_scale;   ///< of each token
+  int queries;
+  int keys;
+  int head;  ///< a multiple of 8
+  float* out;
+  std::int64_t out_stride;
+  float* scratch;
+};
+
+/// Some rows against one panel: the largest product of each row and of each lane so far, and where
+/// it was. Of equal products the first counts.
+struct NearestTask {
+  const float* rows;   ///< `count` rows of k values
+  const float* panel;  ///< [k][lane], 64-byte aligned
+  int count;
+  int k;
+  int first_row;   ///< number of the first row
+  int first_lane;  ///< number of the first lane
+  /// `width` partial results a row, for `count` rounded up to `rows`.
+  float* row_best;
+  std::int32_t* row_index;
+  float* column_best;  ///< one a lane
+  std::int32_t* column_index;
+};
+
+struct PanelKernels {
+  const char* name;
+  int lanes;              ///< tokens of a panel
+  int width;              ///< floats of a vector
+  int rows;               ///< outputs that packed weights keep together
+  bool fused;             ///< multiplies and adds in one instruction
+  int depth;              ///< int8: inputs taken together; packed inputs are padded to a multiple
+  int weight_levels;      ///< int8: largest magnitude of a weight
+  int attention_scratch;  ///< floats an attention task needs
+
+  /// y[r][lane] = finish(sum_k w[r][k] x[k][lane]) for `groups` groups of `rows` outputs. Weights
+  /// are [group][k][row], `stride` floats from group to group; only the first `tokens` lanes count.
+  void (*product)(const float* weights,
+                  std::int64_t stride,
+                  int groups,
+                  const float* x,
+                  int k,
+                  int tokens,
+                  float* y,
+                  const Finish& finish);
+  /// product() of weights that lie row by row, `stride` floats from one to the next.
+  void (*product_rows)(const float* rows,
+                       std::int64_t stride,
+                       int groups,
+                       const float* x,
+                       int k,
+                       int tokens,
+                       float* y,
+                       const Finish& finish);
+  /// (x - mean) / sqrt(variance + eps) down every lane.
+  void (*normalize)(const float* x, int channels, float eps, float* y);
+  /// y = silu(a) b
+  void (*gate)(const float* a, const float* b, int channels, float* y);
+  /// softmax(q k^T) v
+  void (*attention)(const AttentionTask& task);
+
+  /// Rounds rows to bfloat16, two channels a word: [channels / 2][lane], an odd last one with zero.
+  void (*round_bf16)(const float* x, int channels, std::uint32_t* pairs);
+  /// product() of words of two bfloat16 numbers, sums in float32; k counts words. CPUs without such
+  /// instructions unpack them.
+  void (*product_bf16)(const std::uint32_t* weights,
+                       std::int64_t stride,
+                       int groups,
+                       const std::uint32_t* x,
+                       int k,
+                       int tokens,
+                       float* y,
+                       const Finish& finish);
+
+  /// Lists the channels that have a value beyond `limit` times its lane's root mean square; more
+  /// than `room` of them are counted, not listed.
+  int (*find_outliers)(const float* x, int channels, float limit, int* list, int room);
+  /// 8 bits a value, [channels / 4][lane][4], zero bytes up to a multiple of `depth` channels.
+  void (*quantize)(const float* x, int channels, std::int8_t* q, const LaneScales& scales);
+  /// Integer sums of packed weights [group][k / depth][depth / 4][row][4], which are offset by
+  /// weight_levels to be unsigned.
+  void (*product_int8)(const std::uint8_t* weights,
+                       std::int64_t stride,
+                       int groups,
+                       const std::int8_t* x,
+                       int k,
+                       int tokens,
+                       std::int32_t* sums);
+  /// y = finish(what the sums stand for)
+  void (*dequantize)(const std::int32_t* sums,
+                     int rows,
+                     const float* weight_scale,
+                     const std::int32_t* weight_sum,
+                     const LaneScales& scales,
+                     float* y,
+                     const Finish& finish);
+  /// A head's keys and values of one panel for attention_int8; scales are one a lane.
+  void (*quantize_keys)(const float* key, int head, std::uint8_t* q, float* scale);
+  void (*quantize_values)(const float* value, int head, std::int16_t* q, float* scale);
+  void (*attention_int8)(const IntegerAttentionTask& task);
+
+  /// Largest products, see NearestTask.
+  void (*nearest)(const NearestTask& task);
+
+  WinogradKernels winograd_2x4, winograd_4x4;
+};
+
+/// All this CPU runs, best first.
+const std::vector<const PanelKernels*>& panel_kernels();
+
+}  // namespace ria

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Opens every FOLDER/*/index.html in Chromium, driven over its debugging pipe, at the width of a phone
+// and of a desktop, those that have everything also in the dark: browser_test.mjs FOLDER [SCREENSHOTS].
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const folder = resolve(process.argv[2]);
+const screenshots = process.argv[3];
+const screens = [
+  { name: 'phone', width: 390, height: 844, mobile: true },
+  { name: 'desktop', width: 1280, height: 900, mobile: false },
+];
+// Pages that have everything a page can have; others may lack some of it.
+const madeUp = ['report/index.html', 'study/index.html'];
+const training = 'training/index.html';
+const pages = readdirSync(folder).map((name) => `${name}/index.html`).filter((file) => existsSync(join(folder, file)));
+const problems = [];
+const complain = (what) => problems.push(what);
+
+const browser = spawn('chromium', [
+  '--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-extensions', '--disable-dev-shm-usage',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync', '--hide-scrollbars',
+  `--user-data-dir=${join(folder, 'profile')}`, '--remote-debugging-pipe', 'about:blank',
+], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+browser.on('error', (error) => { console.error(`chromium: ${error.message}`); process.exit(1); });
+
+// Messages are JSON texts that end in a zero byte.
+let nextId = 1, rest = Buffer.alloc(0);
+const waiting = new Map(), listeners = [];
+browser.stdio[4].on('data', (bytes) => {
+  rest = Buffer.concat([rest, bytes]);
+  for (let end = rest.indexOf(0); end >= 0; end = rest.indexOf(0)) {
+    const message = JSON.parse(rest.subarray(0, end).toString());
+    rest = rest.subarray(end + 1);
+    if (!message.id) { listeners.forEach((listener) => listener(message)); continue; }
+    const { accept, refuse } = waiting.get(message.id);
+    waiting.delete(message.id);
+    message.error ? refuse(new Error(message.error.message)) : accept(message.result);
+  }
+});
+const send = (method, params = {}, sessionId = undefined) => new Promise((accept, refuse) => {
+  waiting.set(nextId, { accept, refuse });
+  browser.stdio[3].write(JSON.stringify({ id: nextId++, method, params, sessionId }) + '\0');
+});
+
+async function openPage(file, screen, scheme) {
+  const { targetId } = await send('Target.createTarget', { url: 'about:blank' });
+  const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
+  const page = (method, params) => send(method, params, sessionId);
+  const label = `${file} on a ${screen.name}, ${scheme}`;
+  let loaded;
+  const load = new Promise((accept) => { loaded = accept; });
+  listeners.push((message) => {
+    if (message.sessionId !== sessionId) return;
+    if (message.method === 'Page.loadEventFired') loaded();
+    if (message.method === 'Runtime.consoleAPICalled') complain(`${label}: console ${message.params.type}`);
+    if (message.method === 'Runtime.exceptionThrown') complain(`${label}: ${message.params.exceptionDetails.text}`);
+    if (message.method === 'Log.entryAdded') complain(`${label}: ${message.params.entry.text}`);
+    if (message.method === 'Network.requestWillBeSent') {
+      const url = message.params.request.url;
+      if (!url.startsWith('data:') && url !== pathToFileURL(join(folder, file)).href) complain(`${label}: loads ${url}`);
+    }
+  });
+  for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await page(`${domain}.enable`);
+  await page('Emulation.setDeviceMetricsOverride',
+    { width: screen.width, height: screen.height, deviceScaleFactor: 1, mobile: screen.mobile });
+  await page('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+  await page('Page.navigate', { url: pathToFileURL(join(folder, file)).href });
+  await load;
+  return { page, label, close: () => send('Target.closeTarget', { targetId }) };
+}
+
+// What the page says about itself; run inside it.
+function inspect() {
+  const root = document.documentElement;
+  const visible = (element) => element.checkVisibility();
+  const shown = (selector) => [...document.querySelectorAll(selector)].filter(visible).length;
+  const inScroller = (element) => element.closest('.scroll') !== null;
+  const tooWide = [...document.body.querySelectorAll('*')].filter((element) => visible(element) && !inScroller(element) &&
+    element.getBoundingClientRect().right > root.clientWidth + 1).map((element) => element.tagName + '.' + element.className);
+  const rows = shown('.row');
+  document.getElementById('show-wrong')?.click();
+  const filtered = { right: shown('.row-right'), wrong: shown('.row-wrong') };
+  document.getElementById('show-all')?.click();
+  const svgText = [...document.querySelectorAll('svg.chart text')].filter(visible);
+  const letters = svgText.map((text) => text.getBoundingClientRect().height);
+  return JSON.stringify({
+    width: root.clientWidth, scrollWidth: root.scrollWidth, tooWide: tooWide.slice(0, 5), rows, filtered,
+    charts: shown('svg.chart:not(.sample)'), tables: shown('table'), cells: shown('rect.cell'),
+    pictures: shown('svg.picture'), smallest: letters.length === 0 ? 99 : Math.min(...letters), background: getComputedStyle(document.body).backgroundColor,
+  });
+}
+
+async function check(file, screen, scheme) {
+  const { page, label, close } = await openPage(file, screen, scheme);
+  const answer = await page('Runtime.evaluate', { expression: `(${inspect})()`, returnByValue: true });
+  if (answer.exceptionDetails) throw new Error(`${label}: ${answer.exceptionDetails.exception.description}`);
+  const seen = JSON.parse(answer.result.value);
+  if (seen.width !== screen.width) complain(`${label}: ${seen.width} pixels wide, not ${screen.width}`);
+  if (seen.scrollWidth > seen.width) complain(`${label}: ${seen.scrollWidth} pixels wide, the screen has ${seen.width}`);
+  if (seen.tooWide.length > 0) complain(`${label}: past the right edge: ${seen.tooWide.join(' ')}`);
+  if (seen.tables === 0) complain(`${label}: no table`);
+  if (seen.filtered.right !== 0) complain(`${label}: the filter leaves ${JSON.stringify(seen.filtered)}`);
+  if (madeUp.includes(file)) {
+    if (seen.rows === 0 || seen.pictures === 0) complain(`${label}: no rows of pictures`);
+    if (seen.filtered.wrong === 0) complain(`${label}: the filter leaves nothing`);
+    if (seen.charts === 0 || seen.tables < 3) complain(`${label}: ${seen.charts} charts, ${seen.tables} tables`);
+  }
+  if (file === training && (seen.charts < 3 || seen.pictures < 20)) {
+    complain(`${label}: ${seen.charts} charts, ${seen.pictures} pictures`);
+  }
+  if (['study/index.html', 'tau-eps/index.html'].includes(file) && seen.cells !== 36) {
+    complain(`${label}: ${seen.cells} cells of the heat map, not 36`);
+  }
+  if (seen.smallest < 9) complain(`${label}: letters only ${seen.smallest} pixels high`);
+  if (screenshots) {
+    mkdirSync(screenshots, { recursive: true });
+    const { data } = await page('Page.captureScreenshot', { captureBeyondViewport: true, format: 'jpeg', quality: 80 });
+    writeFileSync(join(screenshots, `${file.split('/')[0]}_${screen.name}_${scheme}.jpg`), Buffer.from(data, 'base64'));
+  }
+  await close();
+  return seen.background;
+}
+
+try {
+  if (pages.length === 0) complain(`${folder}: no pages`);
+  for (const file of pages) {
+    for (const screen of screens) {
+      const light = await check(file, screen, 'light');
+      if (!madeUp.includes(file) && file !== training) continue;
+      const dark = await check(file, screen, 'dark');
+      if (light === dark) complain(`${file}: ${light} behind both the light and the dark page`);
+    }
+  }
+} catch (error) {
+  complain(error.message);
+}
+problems.forEach((problem) => console.log(problem));
+console.log(problems.length === 0 ? `${pages.length} pages are fine on a phone and a desktop` : `${problems.length} problems`);
+await send('Browser.close').catch(() => {});
+browser.kill();
+process.exitCode = problems.length === 0 ? 0 : 1;
