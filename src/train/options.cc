@@ -63,6 +63,9 @@ void TrainOptions::validate() const {
   if (backbone == "rootsift") {
     throw std::invalid_argument("backbone rootsift is no network: there is nothing to train in it");
   }
+  if (backbone == "onnx") {
+    throw std::invalid_argument("backbone onnx cannot be trained: an ONNX file is only run");
+  }
   at_least("unfreeze", unfreeze, 0);
   at_least("heads", heads, 1);
   at_least("d", d, 1);
