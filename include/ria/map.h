@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +55,10 @@ struct Place {
   double heading = kUnknown;  ///< degrees clockwise from north
 };
 
+/// The place of this name, with what the name says where it is of the form
+/// @east@north@zone@letter@latitude@longitude@...@...@heading@...: position, zone and heading.
+RIA_API Place place_named(const std::string& name);
+
 /// Which places may be answers.
 struct SearchOptions {
   /// Only places below this one: a robot leaves out what it has added in the last seconds.
@@ -85,6 +88,13 @@ class RIA_API Map {
   static Map create(const std::filesystem::path& file,
                     const MapHeader& header,
                     Storage storage = Storage::kHalf);
+  /// A map in a file of its own, which replaces what was there: `fill` adds the places, and what it
+  /// has added is there when it has returned, or not at all. Until then nothing can be searched.
+  /// The same places give the same bytes, however many were added at a time.
+  static void build(const std::filesystem::path& file,
+                    const MapHeader& header,
+                    Storage storage,
+                    const std::function<void(Map& map)>& fill);
   static Map open(const std::filesystem::path& file, Access access = Access::kRead);
   ~Map();
   Map(Map&&) noexcept;
@@ -142,8 +152,7 @@ class RIA_API Map {
   /// until then, but for its own changes.
   bool refresh();
 
-  /// A copy in a file of its own, which replaces what was there; whole or not at all. The same
-  /// places give the same bytes.
+  /// A copy with the same numbers, see build().
   void save(const std::filesystem::path& file, Storage storage = Storage::kHalf) const;
 
   /// What is wrong with the file, one line each: pages, checksums, places without a descriptor, ...
@@ -156,9 +165,8 @@ class RIA_API Map {
   std::unique_ptr<Impl> impl_;
 };
 
-/// All places of some maps of the same method, options and weights in a new map, in this order and
-/// without the places whose name came before; whole or not at all. The file has the bytes of one
-/// that was built of all places at once. Returns the number of places.
+/// All places of some maps of the same method, options and weights in a new one, see Map::build(),
+/// in this order and without those whose name came before. Returns how many there are.
 RIA_API int merge_maps(const std::vector<std::filesystem::path>& files,
                        const std::filesystem::path& out);
 
