@@ -59,7 +59,7 @@ TEST_F(OnnxRun, PatchesAndDescriptorsComeFromAFile) {
   works(
       {"describe", "pictures", "--method", "onnx:both.onnx,onnx_output=one", "--out", "same.npy"});
   EXPECT_EQ(read_rows(folder_ / "one.npy"), read_rows(folder_ / "same.npy"));
-  refused(1,
+  refused(2,
           {"describe", "pictures", "--method", "onnx:both.onnx", "--out", "x.npy"},
           {"both.onnx has 2 outputs (map [1,5,8,8], one [1,5]): onnx_output must name one"});
 }
@@ -101,7 +101,7 @@ TEST_F(OnnxRun, WithoutTheLibraryOneLineSaysSo) {
   at_.env["RIA_PLUGIN_DIR"] = folder_.string();
   refused(1,
           {"describe", "pictures", "--backbone", "onnx:map.onnx", "--out", "x.npy"},
-          {"reading map.onnx needs ONNX Runtime: libnonexruntime.so.1 is missing; put it where"});
+          {"reading map.onnx needs ONNX Runtime: libnoneruntime.so.1 is missing; put it where"});
 }
 
 }  // namespace
