@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "pipeline/feature_cache.h"
+#include "places/augment.h"
 #include "ria/recognizer.h"
 #include "ria/train.h"
-#include "train/augment.h"
 #include "train/engine.h"
 #include "train/network.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "places/batches.h"
 #include "ria/train.h"
-#include "train/batches.h"
 #include "train/engine.h"
 #include "train/frozen_features.h"
 #include "train/network.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "places/batches.h"
 #include "ria/train.h"
-#include "train/batches.h"
 #include "train/checkpoint.h"
 #include "train/engine.h"
 #include "train/inputs.h"

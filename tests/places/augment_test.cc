@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/augment.h"
+#include "places/augment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "places/augment_ops.h"
 #include "support/error_message.h"
 #include "support/sample_images.h"
-#include "train/augment_ops.h"
 #include "util/random.h"
 
 namespace ria {

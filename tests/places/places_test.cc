@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/places.h"
+#include "places/places.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
