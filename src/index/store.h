@@ -95,7 +95,9 @@ class MapStore {
   Block block_of(const Statement& row) const;
   std::vector<int> live(int first, int last) const;
   EncodedRows read_block(const Block& block) const;
-  void read_block(const Block& block, int behind, Rows& rows) const;
+  struct Whole;
+  Whole make_room(Block block, Rows& rows) const;
+  void fill(std::vector<Whole>& wholes) const;
   /// The last block that begins at this place or before; without places: there is none.
   Block block_before(int place) const;
   /// The rows of live places behind one of a block.

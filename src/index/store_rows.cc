@@ -77,33 +77,6 @@ EncodedRows MapStore::read_block(const Block& block) const {
   return rows;
 }
 
-/// Straight into memory where all of a block is wanted, as it is when a map is opened.
-void MapStore::read_block(const Block& block, int behind, Rows& rows) const {
-  const auto count = static_cast<int>(block.places.size());
-  if (block.dead == 0 && block.first > behind) {
-    Checksum checksum;
-    for (int done = 0; done < count;) {
-      const std::span<std::uint8_t> to = rows.room(count - done);
-      const auto some = static_cast<int>(to.size() / form_.row_bytes());
-      database_.read_blob("block_row", block.first, done * form_.row_bytes(), to);
-      checksum.add(to.data(), to.size());
-      rows.keep(std::span(block.places).subspan(done, some),
-                std::span(block.scales).subspan(done, some));
-      done += some;
-    }
-    checksum.add(std::span<const std::int32_t>(block.places));
-    if (!same_checksum(checksum.add(std::span<const float>(block.scales)).value(),
-                       block.checksum)) {
-      database_.damaged(fmt::format("block {}", block.first));
-    }
-    return;
-  }
-  EncodedRows some;
-  std::vector<int> places;
-  append_live(block, behind, some, places);
-  rows.add(some, places);
-}
-
 void MapStore::append_live(const Block& block,
                            int behind,
                            EncodedRows& rows,
@@ -140,22 +113,6 @@ void MapStore::read_tail(int behind, int last, EncodedRows& rows, std::vector<in
     rows.scales.push_back(scale);
     rows.data.insert(rows.data.end(), data.begin(), data.end());
   }
-}
-
-void MapStore::read_rows(Rows& rows) const {
-  const int behind = rows.last_place();
-  Statement row = database_.prepare(
-      "SELECT id, last, dead, places, scales, checksum FROM block WHERE last > ? ORDER BY id");
-  row.bind(std::int64_t{behind});
-  while (row.step()) {
-    const Block block = block_of(row);
-    if (block.last <= rows.last_place()) database_.damaged(fmt::format("block {}", block.first));
-    read_block(block, rows.last_place(), rows);
-  }
-  EncodedRows tail;
-  std::vector<int> places;
-  read_tail(rows.last_place(), kMost, tail, places);
-  rows.add(tail, places);
 }
 
 EncodedRows MapStore::get_rows(std::span<const int> places) const {
