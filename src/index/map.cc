@@ -122,7 +122,7 @@ int Map::Impl::add(PlaceBatch batch) {
       throw std::invalid_argument(
           fmt::format("{} local features, {} places", batch.locals.size(), count));
     }
-    if (count > std::numeric_limits<int>::max() - before.end) {
+    if (count > kLargestNumber - before.end) {
       throw std::invalid_argument("the map has no numbers left for places");
     }
     if (batch.numbers.empty()) {

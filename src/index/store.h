@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -15,6 +16,9 @@
 #include "ria/map.h"
 
 namespace ria {
+
+/// The largest number a place can have: there is always a next.
+inline constexpr int kLargestNumber = std::numeric_limits<int>::max() - 1;
 
 /// What changes as places come and go.
 struct MapState {

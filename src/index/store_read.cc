@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <limits>
 #include <optional>
 
 #include "index/checksum.h"
@@ -61,7 +60,7 @@ void MapStore::read_rows(Rows& rows) const {
   }
   EncodedRows tail;
   std::vector<int> places;
-  read_tail(rows.last_place(), std::numeric_limits<int>::max(), tail, places);
+  read_tail(rows.last_place(), kLargestNumber, tail, places);
   rows.add(tail, places);
   fill(wholes);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "index/checksum.h"
 #include "index/store.h"
@@ -13,18 +12,9 @@ namespace ria {
 
 namespace {
 
-constexpr auto kMost = std::numeric_limits<int>::max();
-
 template <typename T>
 std::span<const std::uint8_t> bytes_of(std::span<const T> values) {
   return {reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes()};
-}
-
-template <typename T>
-std::vector<T> values_of(std::span<const std::uint8_t> bytes) {
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-  return values;
 }
 
 std::int64_t tail_checksum(int place, float scale, std::span<const std::uint8_t> row) {
@@ -41,10 +31,10 @@ std::int64_t MapStore::block_checksum(std::span<const std::int32_t> places,
 
 MapStore::Block MapStore::block_of(const Statement& row) const {
   Block block;
-  block.first = row.integer_in(0, 0, kMost);
-  block.last = row.integer_in(1, block.first, kMost);
-  block.places = values_of<std::int32_t>(row.bytes(3));
-  block.scales = values_of<float>(row.bytes(4));
+  block.first = row.integer_in(0, 0, kLargestNumber);
+  block.last = row.integer_in(1, block.first, kLargestNumber);
+  block.places = row.values<std::int32_t>(3);
+  block.scales = row.values<float>(4);
   block.dead = row.integer_in(2, 0, std::ssize(block.places));
   block.checksum = row.integer(5);
   if (block.places.empty() || block.places.size() != block.scales.size() ||
@@ -60,7 +50,7 @@ std::vector<int> MapStore::live(int first, int last) const {
   Statement row = database_.prepare("SELECT id FROM place WHERE id BETWEEN ? AND ? ORDER BY id");
   row.bind(std::int64_t{first}).bind(std::int64_t{last});
   std::vector<int> places;
-  while (row.step()) places.push_back(row.integer_in(0, 0, kMost));
+  while (row.step()) places.push_back(row.integer_in(0, 0, kLargestNumber));
   return places;
 }
 
@@ -102,7 +92,7 @@ void MapStore::read_tail(int behind, int last, EncodedRows& rows, std::vector<in
       "SELECT id, scale, data, checksum FROM tail WHERE id > ? AND id <= ? ORDER BY id");
   row.bind(std::int64_t{behind}).bind(std::int64_t{last});
   while (row.step()) {
-    const int place = row.integer_in(0, 0, kMost);
+    const int place = row.integer_in(0, 0, kLargestNumber);
     const auto scale = static_cast<float>(row.real(1));
     const std::span<const std::uint8_t> data = row.bytes(2);
     if (data.size() != form_.row_bytes() ||
@@ -169,7 +159,7 @@ void MapStore::write_tail(int place, float scale, const std::uint8_t* row) {
 void MapStore::insert_rows(std::span<const int> numbers, const EncodedRows& rows) {
   Statement tail = database_.prepare("SELECT count(*) FROM tail");
   tail.step();
-  const int waiting = tail.integer_in(0, 0, kMost);
+  const int waiting = tail.integer_in(0, 0, kLargestNumber);
   if (waiting + rows.count() < block_rows_) {
     for (int i = 0; i < rows.count(); ++i) {
       write_tail(numbers[i], rows.scales[i], rows.row(i, form_));
@@ -180,7 +170,7 @@ void MapStore::insert_rows(std::span<const int> numbers, const EncodedRows& rows
   EncodedRows waited;
   std::vector<int> places;
   if (waiting > 0) {
-    read_tail(-1, kMost, waited, places);
+    read_tail(-1, kLargestNumber, waited, places);
     database_.run("DELETE FROM tail");
   }
   const EncodedRows* all = &rows;
