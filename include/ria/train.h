@@ -118,7 +118,7 @@ struct RIA_API TrainOptions {
   int patches_per_step = 0;
   // Steps.
   int epochs = 0;  ///< 0: as many as give at least min_steps, and 4 at least
-  int min_steps = 400;
+  int min_steps = 60;
   double lr = 6e-5;        ///< of the network's blocks
   double head_lr = 6e-4;   ///< of projections and MLPs
   double lr_end = 0.2;     ///< share of the rate at the end; falls linearly
