@@ -69,50 +69,52 @@ IndexHeader read_header(const TensorFile& file) {
   return {field("method"), field("options"), field("weights_sha256"), field("ria_version"), 0};
 }
 
+/// Kept as rows of halves, or of the bytes that hold signs.
 void put_locals(const std::vector<PackedLocalFeatures>& locals, TensorMap& tensors) {
-  std::vector<std::uint8_t> halves, grids;
-  const auto append = [](std::vector<std::uint8_t>& to, const void* from, std::size_t size) {
-    const auto* bytes = static_cast<const std::uint8_t*>(from);
-    to.insert(to.end(), bytes, bytes + size);
-  };
+  std::vector<std::uint8_t> bytes, grids;
+  std::int64_t cells = 0;
   for (const PackedLocalFeatures& local : locals) {
     const std::int32_t grid[2] = {local.grid_height, local.grid_width};
-    append(halves, local.halves.data(), local.halves.size() * sizeof(std::uint16_t));
-    append(grids, grid, sizeof grid);
+    const auto* raw = reinterpret_cast<const std::uint8_t*>(grid);
+    grids.insert(grids.end(), raw, raw + sizeof grid);
+    bytes.insert(bytes.end(), local.bytes.begin(), local.bytes.end());
+    cells += static_cast<std::int64_t>(grid[0]) * grid[1];
   }
-  const std::int64_t dim = locals[0].dim, values = std::ssize(halves) / 2;
-  tensors["local"] = make_tensor(DType::F16, {values / dim, dim}, std::move(halves));
+  const std::int64_t dim = locals[0].dim,
+                     row = std::ssize(bytes) / std::max<std::int64_t>(cells, 1);
+  const bool signs = row * 8 == dim;
+  tensors["local"] =
+      make_tensor(signs ? DType::U8 : DType::F16, {cells, signs ? row : dim}, std::move(bytes));
   tensors["local_grids"] = make_tensor(DType::I32, {std::ssize(locals), 2}, std::move(grids));
 }
 
 std::vector<PackedLocalFeatures> read_locals(const TensorFile& file, std::size_t places) {
   if (!file.contains("local")) return {};
-  const Tensor &halves = file.at("local"), &grids = file.at("local_grids");
+  const Tensor &kept = file.at("local"), &grids = file.at("local_grids");
   const auto damaged = [&] {
     return std::runtime_error(file.path().string() + " is damaged: its local features");
   };
-  if (halves.dtype != DType::F16 || halves.shape.size() != 2 || grids.dtype != DType::I32 ||
+  const bool signs = kept.dtype == DType::U8;
+  if ((!signs && kept.dtype != DType::F16) || kept.shape.size() != 2 || grids.dtype != DType::I32 ||
       grids.size() != 2 * static_cast<std::int64_t>(places)) {
     throw damaged();
   }
-  const std::int64_t dim = halves.shape[1];
+  const std::int64_t columns = kept.shape[1], row_bytes = signs ? columns : 2 * columns;
   std::vector<PackedLocalFeatures> locals(places);
   std::int64_t row = 0;
   for (std::size_t i = 0; i < places; ++i) {
     std::int32_t grid[2];
     std::memcpy(grid, grids.bytes.data() + i * sizeof grid, sizeof grid);
     const std::int64_t rows = static_cast<std::int64_t>(grid[0]) * grid[1];
-    if (grid[0] < 0 || grid[1] < 0 || rows > halves.shape[0] - row) throw damaged();
-    locals[i] = {std::vector<std::uint16_t>(static_cast<std::size_t>(rows * dim)),
-                 static_cast<int>(dim),
+    if (grid[0] < 0 || grid[1] < 0 || rows > kept.shape[0] - row) throw damaged();
+    const auto first = kept.bytes.begin() + row * row_bytes;
+    locals[i] = {{first, first + rows * row_bytes},
+                 static_cast<int>(signs ? 8 * columns : columns),
                  grid[0],
                  grid[1]};
-    std::memcpy(locals[i].halves.data(),
-                halves.bytes.data() + row * dim * sizeof(std::uint16_t),
-                static_cast<std::size_t>(rows * dim) * sizeof(std::uint16_t));
     row += rows;
   }
-  if (row != halves.shape[0]) throw damaged();
+  if (row != kept.shape[0]) throw damaged();
   return locals;
 }
 
