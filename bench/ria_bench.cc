@@ -140,6 +140,27 @@ class Bench {
     put("ns3_speedup_over_exact", best[1] / best[0]);
   }
 
+  /// One query against 100 places by patches as they are kept, on all cores: pictures of 480x272.
+  void rerank() {
+    constexpr int kPlaces = 100, kHeight = 17, kWidth = 30, kDim = 1024;
+    const auto reranker = make_patch_reranker(kDim);
+    std::vector<PackedLocalFeatures> kept;
+    for (int i = 0; i <= kPlaces; ++i) {
+      const Matrix patches = random_matrix(kHeight * kWidth, kDim, 5 + i);
+      kept.push_back(pack(reranker->extract({patches, kHeight, kWidth, {}})));
+    }
+    const int cores = num_cores();
+    const auto best = best_of(3 * rounds_, {[&] {
+                                parallel_for(cores, cores, [&](int core) {
+                                  const auto query = reranker->prepare(kept[kPlaces]);
+                                  for (int i = core; i < kPlaces; i += cores)
+                                    query->compare(kept[i]);
+                                });
+                              }});
+    put("rerank_100_places_ms", best[0] * 1e3);
+    put("rerank_bytes_a_place", static_cast<double>(kept[0].bytes.size()));
+  }
+
   /// What pooling costs beside the network, for one picture of 322x322 pixels on all cores.
   void aggregators() {
     CheckOptions options;
@@ -256,8 +277,8 @@ int main(int argc, char** argv) {
   program.add_option(
       "--only",
       only,
-      "one part: network, transformers, head, matrix_root, aggregators, systems, search, "
-      "end_to_end, or winograd or train, which are left out otherwise");
+      "one part: network, transformers, head, matrix_root, rerank, aggregators, systems, "
+      "search, end_to_end, or winograd or train, which are left out otherwise");
   int places = 100'000;
   program.add_option("--places", places, "places that are searched")->capture_default_str();
   NetworkRun run;
@@ -272,6 +293,7 @@ int main(int argc, char** argv) {
         {"transformers", &Bench::transformers},
         {"head", &Bench::head},
         {"matrix_root", &Bench::matrix_root},
+        {"rerank", &Bench::rerank},
         {"aggregators", &Bench::aggregators},
         {"systems", &Bench::systems},
         {"search", &Bench::search},

@@ -171,8 +171,10 @@ void MethodFlags::add_behind_head(CLI::App& command) {
   };
   PatchRerankOptions& patches = options_.patches;
   rerank("--rerank_depth", options_.rerank_depth, "at how many of them");
-  rerank("--rerank_d", patches.rerank_d, "patches: values kept of a patch");
-  rerank("--rerank_seed", patches.rerank_seed, "patches: seed of their projection");
+  rerank("--rerank_d", patches.rerank_d, "patches: bits kept of a patch, a multiple of 32");
+  rerank("--rerank_seed",
+         patches.rerank_seed,
+         "patches: seed of the directions they are the signs along");
   rerank("--rerank_tolerance",
          patches.rerank_tolerance,
          "patches: how far matches may disagree, as a share of the longest side");
