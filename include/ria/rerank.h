@@ -16,6 +16,34 @@ RIA_API PackedLocalFeatures pack(const LocalFeatures& local);
 /// Throws std::invalid_argument if the sizes disagree.
 RIA_API LocalFeatures unpack(const PackedLocalFeatures& packed);
 
+/// How well two pictures agree, and how the view moved between them. A re-ranker that does not ask
+/// where matches are leaves the view where it is.
+struct Agreement {
+  double score = 0;  ///< larger is better
+  /// By how many cells of the query's grid: where a cell of the query lies in the place less where
+  /// it lies in the query, at the middle of the picture.
+  double down = 0;
+  double right = 0;
+  double scale = 1;  ///< how much larger things are in the place
+  int pairs = 0;     ///< matches that agree
+};
+
+/// A cell of the query and the cell of the place it was matched with.
+struct CellPair {
+  int query = 0;     ///< row of the query's vectors
+  int place = 0;     ///< row of the place's vectors
+  float weight = 0;  ///< what it adds to the agreement, in (0, 1]
+};
+
+/// A query made ready to meet many kept places: memory is used again from place to place. For one
+/// thread at a time, and no longer than its re-ranker.
+class RIA_API PreparedQuery {
+ public:
+  virtual ~PreparedQuery();
+  /// Throws std::invalid_argument if the place was kept in another form than the query.
+  virtual Agreement compare(const PackedLocalFeatures& place) = 0;
+};
+
 /// Compares two pictures by their local features. Implementations hold no mutable state: one serves
 /// all threads.
 class RIA_API Reranker {
@@ -23,8 +51,15 @@ class RIA_API Reranker {
   virtual ~Reranker();
   /// What has to be kept of a picture. Throws std::invalid_argument on features of another width.
   virtual LocalFeatures extract(const PatchFeatures& features) const = 0;
-  /// How well the two agree; larger is better.
-  virtual double score(const LocalFeatures& query, const LocalFeatures& place) const = 0;
+  virtual Agreement compare(const LocalFeatures& query, const LocalFeatures& place) const = 0;
+  /// The matches behind compare(), as many as Agreement::pairs, by rising cell of the query.
+  virtual std::vector<CellPair> agreeing_pairs(const LocalFeatures& query,
+                                               const LocalFeatures& place) const = 0;
+  /// compare() of one with many, as they are kept.
+  virtual std::unique_ptr<PreparedQuery> prepare(const PackedLocalFeatures& query) const;
+  double score(const LocalFeatures& query, const LocalFeatures& place) const {
+    return compare(query, place).score;
+  }
   /// The first answers in their new order: `matches` are by cosine, best first, and scores[i] is
   /// score() of matches[i]. By falling score unless a re-ranker knows better; each returned match
   /// carries the score it is ordered by.

@@ -23,11 +23,11 @@ std::vector<Match> rerank(const Reranker& reranker,
                           std::unordered_map<int, double>& known) {
   const auto split = matches.begin() + std::min<std::ptrdiff_t>(depth, std::ssize(matches));
   const std::vector<Match> first(matches.begin(), split);
-  const LocalFeatures local = unpack(query);
+  const std::unique_ptr<PreparedQuery> prepared = reranker.prepare(query);
   std::vector<double> scores;
   for (const Match& match : first) {
     const auto [score, unseen] = known.try_emplace(match.place, 0.0);
-    if (unseen) score->second = reranker.score(local, unpack(index.locals()[match.place]));
+    if (unseen) score->second = prepared->compare(index.locals()[match.place]).score;
     scores.push_back(score->second);
   }
   std::vector<Match> ordered = reranker.reorder(first, scores);

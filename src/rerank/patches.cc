@@ -20,17 +20,26 @@ namespace {
 /// Shorter than this, what is left of a unit vector without the mean is rounding error.
 constexpr float kFlat = 1e-5f;
 
-/// A vote: by how many cells the picture moved, and how much it counts.
+/// A match, which votes: by how many cells the picture moved, and how much it counts.
 struct Vote {
+  int query;
+  int place;
   int down;
   int right;
   float weight;
 };
 
+/// A displacement in cells and the sum of the votes around it.
+struct Peak {
+  int down = 0;
+  int right = 0;
+  float sum = 0;
+};
+
 /// The largest sum of votes around one displacement, each weighed by how near it is to it: 1 there,
 /// falling linearly along both axes to 0 at `reach` cells.
-float largest_agreement(const std::vector<Vote>& votes, double reach) {
-  if (votes.empty()) return 0;
+Peak largest_agreement(const std::vector<Vote>& votes, double reach) {
+  if (votes.empty()) return {};
   const auto [top, bottom] = std::minmax_element(
       votes.begin(), votes.end(), [](const Vote& a, const Vote& b) { return a.down < b.down; });
   const auto [left, right] = std::minmax_element(
@@ -46,14 +55,20 @@ float largest_agreement(const std::vector<Vote>& votes, double reach) {
     float* at = &sums(vote.down - top->down + radius, vote.right - left->right + radius);
     for (int i = -radius; i <= radius; ++i) at[i] += vote.weight * fall[std::abs(i)];
   }
-  float largest = 0;
+  Peak largest;
   Eigen::RowVectorXf agreement(sums.cols());
   for (Eigen::Index row = radius; row + radius < sums.rows(); ++row) {
     agreement = sums.row(row);
     for (int i = 1; i <= radius; ++i) {
       agreement += fall[i] * (sums.row(row - i) + sums.row(row + i));
     }
-    largest = std::max(largest, agreement.maxCoeff());
+    Eigen::Index column = 0;
+    const float sum = agreement.maxCoeff(&column);
+    if (sum > largest.sum) {
+      largest = {static_cast<int>(row) - radius + top->down,
+                 static_cast<int>(column) - radius + left->right,
+                 sum};
+    }
   }
   return largest;
 }
@@ -95,11 +110,22 @@ class PatchReranker final : public Reranker {
         projection_(random_orthogonal(feature_dim, options.rerank_d, options.rerank_seed)) {}
 
   LocalFeatures extract(const PatchFeatures& features) const override;
-  double score(const LocalFeatures& query, const LocalFeatures& place) const override;
+  Agreement compare(const LocalFeatures& query, const LocalFeatures& place) const override;
+  std::vector<CellPair> agreeing_pairs(const LocalFeatures& query,
+                                       const LocalFeatures& place) const override;
   std::vector<Match> reorder(const std::vector<Match>& matches,
                              const std::vector<double>& scores) const override;
 
  private:
+  /// Matches that agree, and on what.
+  struct Matched {
+    int cells = 0;  ///< along the longer side of the coarser grid; 0: a grid is empty
+    double reach = 0;
+    std::vector<Vote> votes;
+    Peak peak;
+  };
+  Matched match(const LocalFeatures& query, const LocalFeatures& place) const;
+
   int feature_dim_;
   PatchRerankOptions options_;
   Matrix projection_;
@@ -127,24 +153,62 @@ LocalFeatures PatchReranker::extract(const PatchFeatures& features) const {
   return {to_matrix(vectors), features.grid_height, features.grid_width};
 }
 
-double PatchReranker::score(const LocalFeatures& query, const LocalFeatures& place) const {
-  require_grid(query);
-  require_grid(place);
-  const int smaller = std::min(query.vectors.rows(), place.vectors.rows());
-  if (smaller == 0) return 0;
-  const int cells = std::min(longest_side(query), longest_side(place));
+/// Matched patches of positive cosine, with displacements in cells of the coarser grid.
+std::vector<Vote> cast_votes(const LocalFeatures& query, const LocalFeatures& place, int cells) {
   std::vector<Vote> votes;
   for (const auto& [from, to] : mutual_neighbours(query.vectors, place.vectors)) {
     const float cosine = as_eigen(query.vectors.row(from)).dot(as_eigen(place.vectors.row(to)));
     if (!(cosine > 0)) continue;
     const auto [query_down, query_right] = position(query, from, cells);
     const auto [place_down, place_right] = position(place, to, cells);
-    votes.push_back({static_cast<int>(std::lround(place_down - query_down)),
+    votes.push_back({from,
+                     to,
+                     static_cast<int>(std::lround(place_down - query_down)),
                      static_cast<int>(std::lround(place_right - query_right)),
                      cosine});
   }
-  const double reach = std::max(1.0, options_.rerank_tolerance * cells);
-  return largest_agreement(votes, reach) / static_cast<double>(smaller);
+  return votes;
+}
+
+PatchReranker::Matched PatchReranker::match(const LocalFeatures& query,
+                                            const LocalFeatures& place) const {
+  require_grid(query);
+  require_grid(place);
+  Matched matched;
+  if (query.vectors.rows() == 0 || place.vectors.rows() == 0) return matched;
+  matched.cells = std::min(longest_side(query), longest_side(place));
+  matched.reach = std::max(1.0, options_.rerank_tolerance * matched.cells);
+  matched.votes = cast_votes(query, place, matched.cells);
+  matched.peak = largest_agreement(matched.votes, matched.reach);
+  std::erase_if(matched.votes, [&](const Vote& vote) {
+    return std::abs(vote.down - matched.peak.down) >= matched.reach ||
+           std::abs(vote.right - matched.peak.right) >= matched.reach;
+  });
+  return matched;
+}
+
+Agreement PatchReranker::compare(const LocalFeatures& query, const LocalFeatures& place) const {
+  const Matched matched = match(query, place);
+  if (matched.cells == 0) return {};
+  const double finer = static_cast<double>(longest_side(query)) / matched.cells;
+  return {
+      matched.peak.sum / static_cast<double>(std::min(query.vectors.rows(), place.vectors.rows())),
+      matched.peak.down * finer,
+      matched.peak.right * finer,
+      1.0,
+      static_cast<int>(matched.votes.size())};
+}
+
+std::vector<CellPair> PatchReranker::agreeing_pairs(const LocalFeatures& query,
+                                                    const LocalFeatures& place) const {
+  const Matched matched = match(query, place);
+  std::vector<CellPair> pairs;
+  for (const Vote& vote : matched.votes) {
+    const double down = 1 - std::abs(vote.down - matched.peak.down) / matched.reach;
+    const double right = 1 - std::abs(vote.right - matched.peak.right) / matched.reach;
+    pairs.push_back({vote.query, vote.place, static_cast<float>(vote.weight * down * right)});
+  }
+  return pairs;
 }
 
 /// The cosine is brought to the spread of the scores: what a match carries stays a share of

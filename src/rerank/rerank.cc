@@ -29,7 +29,32 @@ LocalFeatures unpack(const PackedLocalFeatures& packed) {
   return local;
 }
 
+namespace {
+
+/// Unpacks every place.
+class UnpackingQuery final : public PreparedQuery {
+ public:
+  UnpackingQuery(const Reranker& reranker, const PackedLocalFeatures& query)
+      : reranker_(reranker), query_(unpack(query)) {}
+
+  Agreement compare(const PackedLocalFeatures& place) override {
+    return reranker_.compare(query_, unpack(place));
+  }
+
+ private:
+  const Reranker& reranker_;
+  LocalFeatures query_;
+};
+
+}  // namespace
+
+PreparedQuery::~PreparedQuery() = default;
+
 Reranker::~Reranker() = default;
+
+std::unique_ptr<PreparedQuery> Reranker::prepare(const PackedLocalFeatures& query) const {
+  return std::make_unique<UnpackingQuery>(*this, query);
+}
 
 std::vector<Match> Reranker::reorder(const std::vector<Match>& matches,
                                      const std::vector<double>& scores) const {

@@ -123,15 +123,26 @@ class Selavpr final : public Reranker {
     return local;
   }
 
-  double score(const LocalFeatures& query, const LocalFeatures& place) const override {
+  Agreement compare(const LocalFeatures& query, const LocalFeatures& place) const override {
+    Agreement agreement;
+    agreement.pairs = static_cast<int>(agreeing_pairs(query, place).size());
+    // As published: a single pair is no agreement.
+    agreement.score = agreement.pairs == 1 ? 0.0 : agreement.pairs;
+    return agreement;
+  }
+
+  std::vector<CellPair> agreeing_pairs(const LocalFeatures& query,
+                                       const LocalFeatures& place) const override {
     if (query.vectors.cols() != place.vectors.cols()) {
       throw std::invalid_argument(fmt::format("local features have {} columns, the place's have {}",
                                               query.vectors.cols(),
                                               place.vectors.cols()));
     }
-    // As published: a single pair is no agreement.
-    const std::size_t pairs = mutual_neighbours(query.vectors, place.vectors).size();
-    return pairs == 1 ? 0.0 : static_cast<double>(pairs);
+    std::vector<CellPair> pairs;
+    for (const auto& [from, to] : mutual_neighbours(query.vectors, place.vectors)) {
+      pairs.push_back({from, to, 1.0f});
+    }
+    return pairs;
   }
 
   /// As published: of equal scores the later match comes first.

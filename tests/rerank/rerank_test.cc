@@ -175,6 +175,36 @@ TEST_F(PatchRerankerTest, ShiftKeepsWhatShufflingLoses) {
   EXPECT_LT(reranker_->score(a, b), 0.1);                                   // nowhere near
 }
 
+TEST_F(PatchRerankerTest, TellsWhereTheViewMoved) {
+  const LocalFeatures query = reranker_->extract(view_);
+  const LocalFeatures place = reranker_->extract(window(scene_, 60, 12, 15, 18, 30));
+  const Agreement agreement = reranker_->compare(query, place);
+  EXPECT_NEAR(agreement.down, -2, 0.5);
+  EXPECT_NEAR(agreement.right, -5, 0.5);
+  EXPECT_NEAR(agreement.scale, 1, 0.1);
+  EXPECT_NEAR(agreement.pairs, 16 * 25, 25);
+
+  const std::vector<CellPair> pairs = reranker_->agreeing_pairs(query, place);
+  ASSERT_EQ(std::ssize(pairs), agreement.pairs);
+  int right = 0;
+  for (const CellPair& pair : pairs) {
+    right += pair.query - pair.place == 2 * 30 + 5;
+    EXPECT_GT(pair.weight, 0);
+    EXPECT_LE(pair.weight, 1 + 1e-5);
+  }
+  EXPECT_GT(right, 0.9 * 16 * 25);
+  EXPECT_TRUE(std::ranges::is_sorted(pairs, {}, &CellPair::query));
+}
+
+TEST_F(PatchRerankerTest, KeptFeaturesCompareAsTheFeatures) {
+  const LocalFeatures query = reranker_->extract(view_);
+  const auto prepared = reranker_->prepare(pack(query));
+  for (const int top : {12, 3, 10}) {
+    const LocalFeatures place = reranker_->extract(window(scene_, 60, top, 15, 18, 30));
+    EXPECT_NEAR(prepared->compare(pack(place)).score, reranker_->score(query, place), 0.01);
+  }
+}
+
 TEST_F(PatchRerankerTest, OtherSceneScoresLow) {
   PatchFeatures other = view_;
   other.patches = to_matrix(as_eigen(random_rows(18 * 30, kDim, 8)).cwiseAbs());
