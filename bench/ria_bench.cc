@@ -17,6 +17,7 @@
 
 #include "networks.h"
 #include "ria/ria.h"
+#include "search.h"
 #include "timing.h"
 #include "train_step.h"
 #include "util/files.h"
@@ -58,7 +59,7 @@ void sgemm(const Matrix& a, const Matrix& b, Matrix& c) {
 
 class Bench {
  public:
-  explicit Bench(int rounds) : rounds_(rounds) {}
+  Bench(int rounds, int places) : rounds_(rounds), places_(places) {}
 
   /// The network against the machine's own matrix product: one picture on all cores, and one a
   /// core.
@@ -166,6 +167,12 @@ class Bench {
     train_step(rounds_, [this](const std::string& key, double value) { put(key, value); });
   }
 
+  /// Exact search and the opening of a map.
+  void search() {
+    ria::bench::search(
+        places_, rounds_, [this](const std::string& key, double value) { put(key, value); });
+  }
+
   /// From JPEG files to descriptors.
   void end_to_end() {
     const fs::path folder = fs::temp_directory_path() / fmt::format("ria_bench_{}", ::getpid());
@@ -195,7 +202,7 @@ class Bench {
     std::fflush(stdout);
   }
 
-  int rounds_;
+  int rounds_, places_;
   nlohmann::ordered_json results_;
 };
 
@@ -212,21 +219,24 @@ int main(int argc, char** argv) {
   program.add_option(
       "--only",
       only,
-      "one part: network, transformers, head, matrix_root, aggregators, end_to_end, or winograd or "
-      "train, which are left out otherwise");
+      "one part: network, transformers, head, matrix_root, aggregators, search, end_to_end, or "
+      "winograd or train, which are left out otherwise");
+  int places = 100'000;
+  program.add_option("--places", places, "places that are searched")->capture_default_str();
   NetworkRun run;
   add_network_flags(program, run);
   CLI11_PARSE(program, argc, argv);
   try {
     if (!run.write.empty()) return write_random_weights(run.network, run.write), 0;
     if (!run.network.empty()) return run_network(run, rounds), 0;
-    Bench bench(rounds);
+    Bench bench(rounds, places);
     const std::vector<std::pair<std::string, void (Bench::*)()>> parts = {
         {"network", &Bench::network},
         {"transformers", &Bench::transformers},
         {"head", &Bench::head},
         {"matrix_root", &Bench::matrix_root},
         {"aggregators", &Bench::aggregators},
+        {"search", &Bench::search},
         {"end_to_end", &Bench::end_to_end},
         {"winograd", &Bench::winograd},
         {"train", &Bench::train}};

@@ -7,8 +7,8 @@
 int main(int argc, char** argv) {
   if (argc != 3) return std::fprintf(stderr, "usage: recognize FOLDER PICTURE\n"), 2;
   ria::Recognizer recognizer("resnet50-ria");
-  ria::Index places = recognizer.index(ria::list_pictures(argv[1]));
+  ria::Map places = recognizer.map(ria::list_pictures(argv[1]));
   for (const ria::Match& match : places.search(recognizer.describe(argv[2]), 5)) {
-    std::printf("%.3f  %s\n", match.score, places.names()[match.place].c_str());
+    std::printf("%.3f  %s\n", match.score, places.place(match.place).name.c_str());
   }
 }

@@ -8,7 +8,7 @@
 
 #include "ria/api.h"
 #include "ria/dataset.h"
-#include "ria/index.h"
+#include "ria/map.h"
 #include "ria/recognizer.h"
 #include "ria/statistics.h"
 

@@ -15,7 +15,7 @@
 
 #include "ria/api.h"
 #include "ria/backbone.h"
-#include "ria/index.h"
+#include "ria/map.h"
 #include "ria/method.h"
 
 namespace ria {
@@ -86,8 +86,9 @@ class RIA_API Recognizer {
  public:
   /// `method` is a name, or a name with options: see choose_method().
   explicit Recognizer(const std::string& method, const MethodOptions& options = {});
-  /// The method an index was made with. Throws std::runtime_error if the weights are not the same.
-  explicit Recognizer(const Index& index, const BackboneOptions& backbone = {});
+  /// The method a map was made with. Throws std::runtime_error if the weights are not the same, or
+  /// another version of ria made it.
+  explicit Recognizer(const Map& map, const BackboneOptions& backbone = {});
   ~Recognizer();
   Recognizer(Recognizer&&) noexcept;
   Recognizer& operator=(Recognizer&&) noexcept;
@@ -100,7 +101,7 @@ class RIA_API Recognizer {
   /// Everything beside the picture that decides the features, in one line; empty where a projection
   /// is part of the network.
   std::string feature_key() const;
-  /// What was fitted or read and an index keeps: projection, vocabulary, mean, directions.
+  /// What was fitted or read and a map keeps: projection, vocabulary, mean, directions.
   const std::map<std::string, Matrix>& fitted() const;
   /// Throws std::invalid_argument if it is still to be fitted.
   const Aggregator& aggregator() const;
@@ -110,8 +111,8 @@ class RIA_API Recognizer {
   const Reranker* reranker() const;
   /// Length of the descriptors describe() makes now.
   int dim() const;
-  /// What an index of this recogniser's descriptors records.
-  IndexHeader header() const;
+  /// What a map of this recogniser's descriptors records.
+  MapHeader header() const;
 
   Descriptor describe(const ImageView& picture) const;
   Descriptor describe(const std::filesystem::path& picture) const;
@@ -125,14 +126,17 @@ class RIA_API Recognizer {
   /// done, and then applies them to all.
   void finish(Descriptions& described, int database);
 
-  /// The index of described pictures, those that failed left out.
-  Index index(const Descriptions& described) const;
-  /// fit(), describe(), finish() and index() in one.
-  Index index(const std::vector<std::filesystem::path>& pictures, const RunOptions& run = {});
+  /// The map of described pictures, in memory, those that failed left out.
+  Map map(const Descriptions& described) const;
+  /// Adds them to a map of the same kind, durably; returns how many. What their names say of the
+  /// places is kept, see place_named().
+  int add(const Descriptions& described, Map& map) const;
+  /// fit(), describe(), finish() and map() in one.
+  Map map(const std::vector<std::filesystem::path>& pictures, const RunOptions& run = {});
 
   /// The k best places for each described picture, re-ranked where the method is. `known` keeps the
   /// scores of re-ranking for the next method of the same local_key().
-  std::vector<std::vector<Match>> search(const Index& index,
+  std::vector<std::vector<Match>> search(const Map& map,
                                          const Descriptions& queries,
                                          int k,
                                          const RunOptions& run = {},

@@ -8,7 +8,7 @@
 
 #include "ria/api.h"
 #include "ria/features.h"
-#include "ria/index.h"
+#include "ria/map.h"
 
 namespace ria {
 

@@ -16,7 +16,7 @@ namespace ria {
 /// ending, std::runtime_error if HDF5 is not installed. Each file is written whole or not at all.
 RIA_API void save_descriptors(const std::filesystem::path& file,
                               const Descriptions& descriptions,
-                              const IndexHeader& header);
+                              const MapHeader& header);
 
 /// Throws what save_descriptors() would throw for this name, before hours of work are spent on the
 /// descriptors: the ending, a folder that cannot be written to, HDF5 that is not installed.

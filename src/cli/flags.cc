@@ -268,6 +268,19 @@ MethodOptions MethodFlags::options() const {
   return options;
 }
 
+Recognizer recognizer_of(const Map& map, const BackboneOptions& backbone) {
+  const auto refused = [&](const std::exception& error) {
+    return std::runtime_error(fmt::format("{}: {}", map.file().string(), error.what()));
+  };
+  try {
+    return Recognizer(map, backbone);
+  } catch (const std::logic_error& error) {
+    throw refused(error);
+  } catch (const std::runtime_error& error) {
+    throw refused(error);
+  }
+}
+
 CLI::Option* add_ignore_orientation(CLI::App& command, bool& field) {
   return command.add_flag(
       "--ignore_orientation", field, "pictures as stored, whatever EXIF says of the camera");

@@ -17,7 +17,7 @@ class MethodFlags {
  public:
   /// `many`: --method may be given several times.
   void add(CLI::App& command, bool many);
-  /// Only the flags that choose weights and threads: what a command with a ready index needs.
+  /// Only the flags that choose weights and threads: what a command with a ready map needs.
   void add_runtime(CLI::App& command);
 
   /// The methods as choose_method() reads them; throws std::invalid_argument naming the flag.
@@ -47,6 +47,10 @@ class MethodFlags {
   std::vector<int> image_size_;
   int num_threads_ = 0;
 };
+
+/// The recogniser that a map was made with. What is wrong with the map is the file's fault, not the
+/// caller's: std::runtime_error naming it.
+Recognizer recognizer_of(const Map& map, const BackboneOptions& backbone);
 
 /// --ignore_orientation
 CLI::Option* add_ignore_orientation(CLI::App& command, bool& field);

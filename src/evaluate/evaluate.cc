@@ -59,13 +59,13 @@ void search_all(const Recognizer& recognizer,
   int depth = options.num_predictions;
   for (const int k : options.recall_values) depth = std::max(depth, k);
   const Split split = split_good(all, e.database);
-  const Index index = recognizer.index(choose(all, split.places));
+  const Map map = recognizer.map(choose(all, split.places));
   const Descriptions queries = choose(all, split.queries);
   const auto seconds = [start = std::chrono::steady_clock::now()] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   const auto found =
-      recognizer.search(index, queries, depth, options.run, &compared[recognizer.local_key()]);
+      recognizer.search(map, queries, depth, options.run, &compared[recognizer.local_key()]);
   e.predictions.resize(static_cast<std::size_t>(e.queries));
   for (std::size_t q = 0; q < found.size(); ++q) {
     for (const Match& match : found[q]) {
@@ -164,7 +164,7 @@ std::vector<Evaluation> evaluate(const Dataset& dataset,
     e.queries = static_cast<int>(dataset.queries.size());
     e.database = static_cast<int>(dataset.database.size());
     recognizers[m]->finish(described[m], e.database);
-    const IndexHeader header = recognizers[m]->header();
+    const MapHeader header = recognizers[m]->header();
     e.dim = header.dim;
     e.options = header.options;
     e.weights_sha256 = header.weights_sha256;

@@ -33,7 +33,7 @@ std::string fingerprint(const std::vector<const Recognizer*>& recognizers,
   std::string text = fmt::format(
       "{}{}", RIA_VERSION, options.feature_cache.empty() ? "" : " with features of half precision");
   for (const Recognizer* recognizer : recognizers) {
-    const IndexHeader header = recognizer->header();
+    const MapHeader header = recognizer->header();
     text += fmt::format("\n{} {} {}", header.method, header.options, header.weights_sha256);
     if (recognizer->options().cross_image > 1) text += fmt::format(" split {}", options.split);
     for (const auto& [name, matrix] : recognizer->fitted()) {

@@ -19,6 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Versions that differ in more than their last number may make other descriptors.
+void require_version(const std::string& made_by) {
+  const auto series = [](const std::string& version) {
+    return version.substr(0, version.rfind('.'));
+  };
+  if (series(made_by) == series(RIA_VERSION)) return;
+  throw std::runtime_error(
+      fmt::format("the map was made by ria {}, this is {}: build it again", made_by, RIA_VERSION));
+}
+
 /// The method's file where a part beside the backbone is read from it.
 std::unique_ptr<TensorFile> open_weights(const Method& method, const MethodOptions& options) {
   if (!has_trained_head(method)) return nullptr;
@@ -127,22 +137,23 @@ Recognizer::Recognizer(const std::string& method, const MethodOptions& options) 
   parts_->fold();
 }
 
-Recognizer::Recognizer(const Index& index, const BackboneOptions& backbone)
-    : parts_(std::make_unique<RecognizerParts>(find_method(index.header().method),
-                                               parse_options_json(index.header().options))) {
+Recognizer::Recognizer(const Map& map, const BackboneOptions& backbone)
+    : parts_(std::make_unique<RecognizerParts>(find_method(map.header().method),
+                                               parse_options_json(map.header().options))) {
+  require_version(map.header().ria_version);
   parts_->options.backbone.weights = backbone.weights;
   const auto weights = open_weights(*parts_->method, parts_->options);
   parts_->backbone = backbone_of(*parts_->method, parts_->options, weights.get());
   const std::string sha256 = parts_->backbone->weights_sha256();
-  if (sha256 != index.header().weights_sha256) {
+  if (sha256 != map.header().weights_sha256) {
     throw std::runtime_error(fmt::format(
-        "the index was made with weights {}, these are {}", index.header().weights_sha256, sha256));
+        "the map was made with weights {}, these are {}", map.header().weights_sha256, sha256));
   }
-  parts_->fitted = index.fitted();
+  parts_->fitted = map.fitted();
   parts_->make(weights.get());
-  if (!parts_->aggregator || dim() != index.header().dim) {
-    throw std::runtime_error(fmt::format("the index holds {} dims, method {} makes {}",
-                                         index.header().dim,
+  if (!parts_->aggregator || dim() != map.header().dim) {
+    throw std::runtime_error(fmt::format("the map holds {} dims, method {} makes {}",
+                                         map.header().dim,
                                          method().name,
                                          parts_->aggregator ? dim() : 0));
   }
@@ -170,7 +181,7 @@ const Aggregator& Recognizer::aggregator() const {
 
 int Recognizer::dim() const { return postprocessor().dim(aggregator().dim()); }
 
-IndexHeader Recognizer::header() const {
+MapHeader Recognizer::header() const {
   return {method().name,
           options_json(method(), options()),
           backbone().weights_sha256(),
@@ -192,19 +203,26 @@ Descriptions Recognizer::describe(const std::vector<fs::path>& pictures,
   return std::move(describe_together({this}, pictures, run).front());
 }
 
-Index Recognizer::index(const Descriptions& described) const {
-  Descriptions good = described.without_failures();
-  Index index(header());
-  index.set_fitted(fitted());
-  index.add(good.descriptors, good.names, std::move(good.locals));
-  return index;
+Map Recognizer::map(const Descriptions& described) const {
+  Map map(header());
+  map.set_fitted(fitted());
+  add(described, map);
+  return map;
 }
 
-Index Recognizer::index(const std::vector<fs::path>& pictures, const RunOptions& run) {
+int Recognizer::add(const Descriptions& described, Map& map) const {
+  if (!described.failures.empty()) return add(described.without_failures(), map);
+  std::vector<Place> places;
+  for (const std::string& name : described.names) places.push_back(place_named(name));
+  map.add(described.descriptors, places, described.locals);
+  return static_cast<int>(places.size());
+}
+
+Map Recognizer::map(const std::vector<fs::path>& pictures, const RunOptions& run) {
   fit(pictures, run);
   Descriptions described = describe(pictures, run);
   finish(described, static_cast<int>(pictures.size()));
-  return index(described);
+  return map(described);
 }
 
 std::unique_ptr<Recognizer> RecognizerMaker::share(const MethodChoice& choice) {

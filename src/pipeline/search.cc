@@ -17,7 +17,7 @@ using Answers = std::vector<std::vector<Match>>;
 /// The first `depth` answers in their new order; the rest stays behind them.
 std::vector<Match> rerank(const Reranker& reranker,
                           const PackedLocalFeatures& query,
-                          const Index& index,
+                          const Map& map,
                           const std::vector<Match>& matches,
                           int depth,
                           std::unordered_map<int, double>& known) {
@@ -27,7 +27,7 @@ std::vector<Match> rerank(const Reranker& reranker,
   std::vector<double> scores;
   for (const Match& match : first) {
     const auto [score, unseen] = known.try_emplace(match.place, 0.0);
-    if (unseen) score->second = prepared->compare(index.locals()[match.place]).score;
+    if (unseen) score->second = prepared->compare(map.local(match.place)).score;
     scores.push_back(score->second);
   }
   std::vector<Match> ordered = reranker.reorder(first, scores);
@@ -37,19 +37,18 @@ std::vector<Match> rerank(const Reranker& reranker,
 
 }  // namespace
 
-std::vector<std::vector<Match>> Recognizer::search(const Index& index,
+std::vector<std::vector<Match>> Recognizer::search(const Map& map,
                                                    const Descriptions& queries,
                                                    int k,
                                                    const RunOptions& run,
                                                    PairScores* known) const {
   const int depth = options().rerank_depth;
-  Answers answers = index.search(queries.descriptors, reranker() ? std::max(k, depth) : k);
+  Answers answers = map.search(queries.descriptors, reranker() ? std::max(k, depth) : k);
   if (!reranker()) return answers;
   const auto count = static_cast<int>(answers.size());
-  if (index.locals().size() != static_cast<std::size_t>(index.size()) ||
-      queries.locals.size() != answers.size()) {
+  if ((map.size() > 0 && !map.has_locals()) || queries.locals.size() != answers.size()) {
     throw std::invalid_argument(
-        "re-ranking needs local features: the index or the queries have none");
+        "re-ranking needs local features: the map or the queries have none");
   }
   PairScores own;
   PairScores& scores = known != nullptr ? *known : own;
@@ -58,7 +57,7 @@ std::vector<std::vector<Match>> Recognizer::search(const Index& index,
       count,
       run.num_threads,
       [&](int q) {
-        answers[q] = rerank(*reranker(), queries.locals[q], index, answers[q], depth, scores[q]);
+        answers[q] = rerank(*reranker(), queries.locals[q], map, answers[q], depth, scores[q]);
         if (std::ssize(answers[q]) > k) answers[q].resize(k);
       },
       run.stop);

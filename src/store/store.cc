@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 fs::path beside(fs::path file, const char* ending) { return file.replace_extension(ending); }
 
-void save_npy(const fs::path& file, const Descriptions& d, const IndexHeader& header) {
+void save_npy(const fs::path& file, const Descriptions& d, const MapHeader& header) {
   std::string names;
   for (const std::string& name : d.names) names += name + "\n";
   AtomicFile names_file(beside(file, ".names.txt"));
@@ -52,7 +52,7 @@ const Hdf5Functions& hdf5_for(const fs::path& file) {
       {"hdf5", "writing " + file.string(), "HDF5", "apt-get install libhdf5-103-1"});
 }
 
-void save_h5(const fs::path& file, const Descriptions& d, const IndexHeader& header) {
+void save_h5(const fs::path& file, const Descriptions& d, const MapHeader& header) {
   HlocFile content;
   std::set<std::string> written;  // a picture given twice is kept once
   for (std::size_t i = 0; i < d.names.size(); ++i) {
@@ -90,7 +90,7 @@ void check_descriptor_file(const fs::path& file) {
 
 void save_descriptors(const fs::path& file,
                       const Descriptions& descriptions,
-                      const IndexHeader& header) {
+                      const MapHeader& header) {
   check_ending(file);
   if (file.extension() == ".h5") return save_h5(file, descriptions, header);
   save_npy(file, descriptions, header);

@@ -66,7 +66,7 @@ class Drift {
   std::string what() const {
     std::string text = fmt::format("drift {}", RIA_VERSION);
     for (const auto& recognizer : recognizers_) {
-      const IndexHeader header = recognizer->header();
+      const MapHeader header = recognizer->header();
       text += fmt::format("\n{} {} {}", header.method, header.options, header.weights_sha256);
     }
     for (const Ladder& ladder : ladders_) {

@@ -48,7 +48,7 @@ StudyResult study_ns_error(const Dataset& dataset, const StudyOptions& options) 
   const RiaOptions& ria = recognizer.options().ria;
   const Matrix projection = random_orthogonal(recognizer.backbone().dim(), ria.d, ria.seed);
   const auto pictures = some_pictures(dataset, options.pictures);
-  const IndexHeader header = recognizer.header();
+  const MapHeader header = recognizer.header();
   PictureValues measured = measure_pictures(
       pictures,
       fmt::format("ns-error {} {} {}", RIA_VERSION, header.options, header.weights_sha256),

@@ -100,13 +100,13 @@ ModelRecall validate_model(TrainEngine& engine,
   }
   const Matrix own = embedder.finish();
   const Matrix all = workers.count > 1 ? engine.gather(own) : own;
-  Index index(IndexHeader{"", "", "", "", all.cols()});
+  Map map(MapHeader{"", "", "", "", all.cols()});
   const std::vector<int> places = described(all, 0, database);
   const std::vector<int> queries = described(all, database, count);
   std::vector<std::vector<Match>> predictions(dataset.queries.size());
   if (!places.empty() && !queries.empty()) {
-    index.add(rows_of(all, places), std::vector<std::string>(places.size()));
-    const auto found = index.search(rows_of(all, queries), 5);
+    map.add(rows_of(all, places), std::vector<Place>(places.size()));
+    const auto found = map.search(rows_of(all, queries), 5);
     for (std::size_t q = 0; q < queries.size(); ++q) {
       for (const Match& match : found[q]) {
         predictions[queries[q] - database].push_back({places[match.place], match.score});

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 TEST_F(CliTest, IndexInfoSaysWhatMadeIt) {
   const std::string info = works({"index", "info", index(kFastRia)});
-  for (const char* part : {"places.ria", "rootsift-ria", "136", "\"d\":16", RIA_VERSION}) {
+  for (const char* part : {"places.ria", "rootsift-ria", "136", "half", "\"d\":16", RIA_VERSION}) {
     EXPECT_NE(info.find(part), info.npos) << part << " is not in\n" << info;
   }
 }
@@ -149,22 +149,103 @@ TEST_F(CliTest, IndexMadeWithSomethingElseIsRefused) {
   pictures();
   const Recognizer recognizer("rootsift-gem");
   const auto save = [&](const char* name, auto change) {
-    IndexHeader header = recognizer.header();
+    MapHeader header = recognizer.header();
     change(header);
-    Index index(header);
-    index.add(Matrix(1, index.header().dim, recognizer.describe(street()[0])), {"p000.png"});
-    index.save(folder_ / name);
+    Map map(header);
+    map.add(Matrix(1, header.dim, recognizer.describe(street()[0])), {{"p000.png"}});
+    map.save(folder_ / name);
   };
-  save("weights.ria", [](IndexHeader& header) { header.weights_sha256 = "0123abcd"; });
+  save("weights.ria", [](MapHeader& header) { header.weights_sha256 = "0123abcd"; });
   refused(1, {"query", "weights.ria", "pictures"}, {"weights.ria", "0123abcd"});
-  save("method.ria", [](IndexHeader& header) { header.method = "telepathy"; });
+  save("version.ria", [](MapHeader& header) { header.ria_version = "0.0.7"; });
+  refused(1, {"query", "version.ria", "pictures"}, {"version.ria", "0.0.7", RIA_VERSION});
+  refused(1, {"index", "add", "version.ria", "pictures"}, {"version.ria", "0.0.7"});
+  save("method.ria", [](MapHeader& header) { header.method = "telepathy"; });
   refused(1,
           {"query", "method.ria", "pictures"},
           {"method.ria", "telepathy", "'ria methods' lists all"});
-  save("options.ria", [](IndexHeader& header) { header.options = R"({"mood": 1})"; });
+  save("options.ria", [](MapHeader& header) { header.options = R"({"mood": 1})"; });
   refused(1, {"query", "options.ria", "pictures"}, {"options.ria", "mood"});
-  save("dim.ria", [](IndexHeader& header) { header.method = "rootsift-ria"; });
+  save("dim.ria", [](MapHeader& header) { header.method = "rootsift-ria"; });
   refused(1, {"query", "dim.ria", "pictures"}, {"dim.ria", "128"});
+}
+
+TEST_F(CliTest, OldIndexIsToldHowToBuildAgain) {
+  pictures();
+  const std::string header = R"({"__metadata__":{"format":"ria-index-2","method":"rootsift-ria"}})";
+  spill(folder_ / "old.ria",
+        std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header);
+  for (const Args& command :
+       {Args{"query", "old.ria", "pictures"}, Args{"index", "info", "old.ria"}}) {
+    refused(1, command, {"old.ria", "older ria", "ria index build FOLDER --out old.ria"});
+  }
+}
+
+TEST_F(CliTest, PlacesComeAndGo) {
+  const std::string map = index(kFast + Args{"--storage", "int8", "--rerank", "patches"});
+  pictures("more");
+  fs::rename(folder_ / "more" / "p001.png", folder_ / "more" / "new.png");
+  spill(folder_ / "more" / "broken.png", "no picture");
+  const Result added = ria({"index", "add", map, "more"});
+  EXPECT_EQ(added.exit_code, 0);
+  EXPECT_EQ(added.out, "places.ria: 5 places, 128 dims by rootsift-gem\n");
+  EXPECT_NE(added.err.find("broken.png"), added.err.npos) << added.err;
+  fs::remove(folder_ / "more" / "broken.png");
+  EXPECT_EQ(works({"index", "add", map, "more"}), added.out);  // nothing is doubled
+  const auto best = [&] {
+    const json answers = json::parse(works({"query", map, "more/new.png", "--json", "-k", "1"}));
+    return answers[0]["matches"][0]["place"].get<std::string>();
+  };
+  EXPECT_EQ(best(), "p001.png");  // the same picture, which came first
+  refused(1, {"index", "remove", map, "p001.png", "nobody"}, {"places.ria", "nobody"});
+  EXPECT_EQ(works({"index", "remove", map, "p001.png"}),
+            "places.ria: 4 places, 128 dims by rootsift-gem\n");
+  EXPECT_EQ(best(), "new.png");
+  EXPECT_EQ(works({"index", "check", map}), "places.ria: whole, 4 places\n");
+  const auto found = contents();
+  EXPECT_EQ(found.count("places.ria-wal") + found.count("places.ria-shm"), 0u);
+}
+
+TEST_F(CliTest, ShardsMergeIntoWhatOneRunBuilds) {
+  pictures("all");
+  works(Args{"index", "build", "all", "--out", "all.ria"} + kFast);
+  for (const char* shard : {"a", "b"}) fs::create_directory(folder_ / shard);
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = fmt::format("p{:03}.png", i);
+    fs::copy_file(folder_ / "all" / name, folder_ / (i < 3 ? "a" : "b") / name);
+  }
+  works(Args{"index", "build", "a", "--out", "a.ria"} + kFast);
+  works(Args{"index", "build", "b", "--out", "b.ria"} + kFast);
+  EXPECT_EQ(works({"index", "merge", "a.ria", "b.ria", "a.ria", "--out", "merged.ria"}),
+            "merged.ria: 4 places, 128 dims by rootsift-gem\n");
+  EXPECT_TRUE(read_text(folder_ / "merged.ria") == read_text(folder_ / "all.ria"));
+  works(Args{"index", "build", "b", "--out", "other.ria"} + kFastRia);
+  refused(1,
+          {"index", "merge", "a.ria", "other.ria", "--out", "x.ria"},
+          {"a.ria", "other.ria", "rootsift-gem", "rootsift-ria"});
+}
+
+TEST_F(CliTest, CheckNamesDamage) {
+  std::string bytes = read_text(folder_ / index());
+  bytes[bytes.find("p003.png")] = 'q';
+  spill(folder_ / "damaged.ria", bytes);
+  const auto before = contents();
+  const Result result = ria({"index", "check", "damaged.ria"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.out.find("damaged.ria is damaged: place 3"), std::string::npos) << result.out;
+  ASSERT_EQ(complaints(result.err).size(), 1u);
+  EXPECT_TRUE(complaints(result.err)[0].starts_with("ria: damaged.ria is damaged"));
+  EXPECT_EQ(contents(), before);
+}
+
+TEST_F(CliTest, ExportIsWhatDescribeWrites) {
+  const std::string map = index(kFast + Args{"--storage", "float"});
+  works(Args{"describe", "pictures", "--out", "described.npy"} + kFast);
+  EXPECT_EQ(works({"index", "export", map, "--out", "exported.npy"}),
+            "exported.npy: 4 descriptors of 128 dims\n");
+  EXPECT_EQ(read_rows(folder_ / "exported.npy"), read_rows(folder_ / "described.npy"));
+  EXPECT_EQ(read_text(folder_ / "exported.names.txt"), "p000.png\np001.png\np002.png\np003.png\n");
+  refused(2, {"index", "export", map, "--out", "x.txt"}, {"x.txt", ".npy"});
 }
 
 }  // namespace

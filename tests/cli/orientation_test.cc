@@ -52,9 +52,9 @@ TEST_F(OrientationTest, QueriesAreReadAsTheIndexWas) {
   };
   works(Args{"index", "build", "turned", "--out", "upright.ria"} + kFast);
   works(Args{"index", "build", "turned", "--out", "stored.ria", "--ignore_orientation"} + kFast);
-  EXPECT_FALSE(json::parse(Index::load(folder_ / "upright.ria").header().options)
+  EXPECT_FALSE(json::parse(Map::open(folder_ / "upright.ria").header().options)
                    .contains("ignore_orientation"));
-  EXPECT_EQ(json::parse(Index::load(folder_ / "stored.ria").header().options)["ignore_orientation"],
+  EXPECT_EQ(json::parse(Map::open(folder_ / "stored.ria").header().options)["ignore_orientation"],
             true);
   for (const std::string index : {"upright.ria", "stored.ria"}) {
     EXPECT_NEAR(score(index, "turned"), 1, 1e-6);

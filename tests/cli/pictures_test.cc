@@ -43,7 +43,7 @@ TEST_F(CliTest, BadPictureIsSkippedReportedAndCounted) {
   }
   EXPECT_EQ(read_rows(folder_ / "x.npy").rows(), 4);
   EXPECT_EQ(read_text(folder_ / "x.names.txt"), "p000.png\np001.png\np002.png\np003.png\n");
-  EXPECT_EQ(Index::load(folder_ / "x.ria").size(), 4);
+  EXPECT_EQ(Map::open(folder_ / "x.ria").size(), 4);
 }
 
 TEST_F(CliTest, OnlyBadPicturesIsAnError) {

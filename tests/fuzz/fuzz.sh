@@ -10,7 +10,7 @@ build_dir=$1
 seconds=$2
 shift 2
 readers=("$@")
-[ ${#readers[@]} -gt 0 ] || readers=(safetensors torch json mat npy image)
+[ ${#readers[@]} -gt 0 ] || readers=(safetensors torch json mat npy image map)
 golden=${RIA_GOLDEN_DIR:-$here/../../../shared/golden}
 
 compiler=
@@ -46,6 +46,7 @@ seed json 64k
 seed mat 300k .mat
 seed npy 64k .npy .npz
 seed image 64k .png .jpg
+seed map 64k
 
 failed=0
 for reader in "${readers[@]}"; do

@@ -66,11 +66,11 @@ class EvaluationGolden : public GoldenCaseTest {
     evaluation_.dim = config().at("dim");
     evaluation_.database_descriptors = matrix_of(read_npy("database_descriptors.npy"));
     evaluation_.query_descriptors = matrix_of(read_npy("queries_descriptors.npy"));
-    Index index({evaluation_.method, "{}", "", "", evaluation_.dim});
-    index.add(evaluation_.database_descriptors, strings(dataset_.database));
+    Map map({evaluation_.method, "{}", "", "", evaluation_.dim});
+    map.add(evaluation_.database_descriptors, std::vector<Place>(dataset_.database.size()));
     const std::vector<int> ks = config().at("recall_values");
     const int most = *std::max_element(ks.begin(), ks.end());
-    evaluation_.predictions = index.search(evaluation_.query_descriptors, most);
+    evaluation_.predictions = map.search(evaluation_.query_descriptors, most);
     judge(dataset_, ks, evaluation_);
   }
 

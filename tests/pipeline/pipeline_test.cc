@@ -124,23 +124,22 @@ TEST_F(Pipeline, AnIndexRemembersItsMethod) {
   options.ria.projection = "pca";
   Recognizer recognizer("rootsift-ria", options);
   EXPECT_THROW(recognizer.dim(), std::invalid_argument);
-  recognizer.index(pictures_).save(folder_ / "places.ria");
-  const Index index = Index::load(folder_ / "places.ria");
-  const Recognizer again(index);
+  recognizer.map(pictures_).save(folder_ / "places.ria");
+  const Map map = Map::open(folder_ / "places.ria");
+  const Recognizer again(map);
   EXPECT_EQ(again.options().ria.d, 12);
   const Matrix descriptors = describe(again, pictures_, 1);
   for (int i = 0; i < kPictures; ++i) {
-    const Match best = index.search(row_of(descriptors, i), 1).front();
+    const Match best = map.search(row_of(descriptors, i), 1).front();
     EXPECT_EQ(best.place, i);
     EXPECT_NEAR(best.score, 1, 1e-5f);
   }
 }
 
 TEST_F(Pipeline, AnIndexOfOtherWeightsIsRefused) {
-  Index index(
-      {"rootsift-ria", options_json(find_method("rootsift-ria"), {}), "abc123", "0.1.0", 2080});
+  Map map({"rootsift-ria", options_json(find_method("rootsift-ria"), {}), "abc123", "0.1.0", 2080});
   try {
-    const Recognizer recognizer(index);
+    const Recognizer recognizer(map);
     FAIL();
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("abc123"), std::string::npos);
@@ -158,12 +157,12 @@ TEST_F(Pipeline, WhatIsBehindTheDescriptorIsKeptWithTheIndex) {
         std::string("rootsift-netvlad:clusters=4,center=true,rerank=patches")}) {
     SCOPED_TRACE(method);
     Recognizer recognizer(method);
-    const Index index = recognizer.index(pictures_);
-    EXPECT_EQ(index.header().dim, recognizer.dim());
-    EXPECT_EQ(index.locals().empty(), recognizer.reranker() == nullptr);
-    index.save(folder_ / "places.ria");
-    const Index loaded = Index::load(folder_ / "places.ria");
-    EXPECT_EQ(loaded.fitted(), index.fitted());
+    const Map map = recognizer.map(pictures_);
+    EXPECT_EQ(map.header().dim, recognizer.dim());
+    EXPECT_EQ(map.has_locals(), recognizer.reranker() != nullptr);
+    map.save(folder_ / "places.ria");
+    const Map loaded = Map::open(folder_ / "places.ria");
+    EXPECT_EQ(loaded.fitted(), map.fitted());
     const Recognizer again(loaded);
     const Descriptions queries = again.describe(pictures_);
     EXPECT_EQ(queries.descriptors, recognizer.describe(pictures_).descriptors);

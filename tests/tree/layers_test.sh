@@ -20,7 +20,7 @@ only_in() {  # pattern folder-or-file...
 only_in 'jpeglib|jerror|png\.h|tiff|webp/' src/image
 only_in 'opencv' include/ria/opencv.h
 only_in 'dnnl|cblas' src/nn
-only_in 'faiss' src/index
+only_in 'sqlite' src/index
 only_in 'hdf5|H5' src/store/hdf5
 only_in 'openssl' src/util
 only_in 'dlfcn' src/util

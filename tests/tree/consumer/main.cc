@@ -42,18 +42,18 @@ void describe_and_search() {
   const ria::Recognizer recognizer("rootsift-ria");
   std::printf("%s: %d dims\n", recognizer.method().name.c_str(), recognizer.dim());
   ria::Matrix descriptors(kPlaces, recognizer.dim());
-  std::vector<std::string> names;
+  std::vector<ria::Place> places;
   for (int i = 0; i < kPlaces; ++i) {
     const ria::Descriptor one = recognizer.describe(street(i, ria::Condition::kDay));
     print("descriptor", one);
     std::ranges::copy(one, descriptors.row(i).begin());
-    names.push_back("place " + std::to_string(i));
+    places.push_back({"place " + std::to_string(i)});
   }
-  ria::Index index(recognizer.header());
-  index.add(descriptors, names);
+  ria::Map map(recognizer.header());
+  map.add(descriptors, places);
   const ria::Descriptor query = recognizer.describe(street(2, ria::Condition::kNight));
-  for (const ria::Match& match : index.search(query, 3)) {
-    std::printf("%s: %a\n", index.names()[match.place].c_str(), static_cast<double>(match.score));
+  for (const ria::Match& match : map.search(query, 3)) {
+    std::printf("%s: %a\n", map.place(match.place).name.c_str(), static_cast<double>(match.score));
   }
 }
 
@@ -68,9 +68,9 @@ void index_files(const std::filesystem::path& folder) {
   run.names_relative_to = folder;
   run.progress = [](int done, int total) { std::printf("%d of %d\n", done, total); };
   ria::Recognizer recognizer("rootsift-vlad:clusters=3,center=true");
-  const ria::Index index = recognizer.index(pictures, run);
-  for (const std::string& name : index.names()) std::printf("%s\n", name.c_str());
-  for (const auto& [name, matrix] : index.fitted()) print(name.c_str(), matrix.values());
+  const ria::Map map = recognizer.map(pictures, run);
+  map.each_place([](int, const ria::Place& place) { std::printf("%s\n", place.name.c_str()); });
+  for (const auto& [name, matrix] : map.fitted()) print(name.c_str(), matrix.values());
 
   ria::VocabularyOptions options;
   options.clusters = 2;
@@ -102,7 +102,9 @@ void expect(void (*run)()) {
 
 void catch_errors() {
   expect<std::invalid_argument>([] { ria::Recognizer("no-such-method"); });
-  expect<std::invalid_argument>([] { ria::Index({}).add(ria::Matrix(1, 2), {"a", "b"}); });
+  expect<std::invalid_argument>([] {
+    ria::Map(ria::MapHeader{}).add(ria::Matrix(1, 2), {{"a"}, {"b"}});
+  });
   expect<std::runtime_error>([] { ria::load_image("no such picture.png"); });
   expect<ria::Interrupted>([] {
     std::stop_source stop;

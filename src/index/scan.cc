@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "index/scan.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+
+namespace ria {
+
+namespace {
+
+constexpr int kStripRows = 64;             // that many rows and ...
+constexpr int kQueryGroup = 32;            // ... that many queries share a core's cache
+constexpr double kWorthThreads = 1 << 20;  // products
+
+bool better(const Match& a, const Match& b) {
+  return a.score > b.score || (a.score == b.score && a.place < b.place);
+}
+
+/// The k best of what was shown; the same whatever the order was.
+class Best {
+ public:
+  explicit Best(std::size_t k) : k_(k) {}
+
+  void show(const Match& match, const SearchOptions& options) {
+    // What a damaged file makes of a score, which is no number, is no answer.
+    if (!(match.score >= -std::numeric_limits<float>::max())) return;
+    const bool full = heap_.size() == k_;
+    if (full && !better(match, heap_.front())) return;
+    if (options.allowed && !options.allowed(match.place)) return;
+    if (full) {
+      std::pop_heap(heap_.begin(), heap_.end(), better);
+      heap_.pop_back();
+    }
+    heap_.push_back(match);
+    std::push_heap(heap_.begin(), heap_.end(), better);
+  }
+
+  void show_all(const Best& other) {
+    for (const Match& match : other.heap_) show(match, {});
+  }
+
+  std::vector<Match> sorted() && {
+    std::sort(heap_.begin(), heap_.end(), better);
+    return std::move(heap_);
+  }
+
+ private:
+  std::size_t k_;
+  std::vector<Match> heap_;  // the worst on top
+};
+
+/// Rows of one piece that one thread takes at a time.
+struct Strip {
+  const Rows::Piece* piece;
+  int first, count;
+};
+
+std::vector<Strip> strips_of(const Rows& rows, int before) {
+  std::vector<Strip> strips;
+  for (const Rows::Piece& piece : rows.pieces()) {
+    const auto end =
+        static_cast<int>(std::ranges::lower_bound(piece.places, before) - piece.places.begin());
+    for (int first = 0; first < end; first += kStripRows) {
+      strips.push_back({&piece, first, std::min(kStripRows, end - first)});
+    }
+  }
+  return strips;
+}
+
+/// Scores of rows and queries, a strip after the other.
+class Scan {
+ public:
+  Scan(const Rows& rows, const Matrix& queries, int before, const ScanKernels& kernels)
+      : form_(rows.form()),
+        queries_(queries, form_),
+        count_(queries.rows()),
+        strips_(strips_of(rows, before)),
+        function_(scan_function(kernels, form_.storage)) {}
+
+  int strips() const { return static_cast<int>(strips_.size()); }
+  bool worth_threads() const {
+    return static_cast<double>(strips()) * kStripRows * form_.dim * count_ > kWorthThreads;
+  }
+
+  /// visit(query, match) for all of a strip.
+  template <typename Visit>
+  void run(int index, std::vector<float>& scores, Visit visit) const {
+    const Strip& strip = strips_[static_cast<std::size_t>(index)];
+    const std::uint8_t* data =
+        strip.piece->data.data() + static_cast<std::size_t>(strip.first) * form_.row_bytes();
+    scores.resize(static_cast<std::size_t>(kQueryGroup) * kStripRows);
+    for (int first = 0; first < count_; first += kQueryGroup) {
+      const int some = std::min(kQueryGroup, count_ - first);
+      function_({data, strip.count, queries_.at(first), some, form_.values(), scores.data()});
+      for (int q = 0; q < some; ++q) {
+        const float* of_query = scores.data() + q * strip.count;
+        const float query_scale = queries_.scales[first + q];
+        for (int i = 0; i < strip.count; ++i) {
+          const int at = strip.first + i;
+          visit(
+              first + q,
+              Match{strip.piece->places[at], of_query[i] * strip.piece->scales[at] * query_scale});
+        }
+      }
+    }
+  }
+
+ private:
+  const RowForm& form_;
+  EncodedQueries queries_;
+  int count_;
+  std::vector<Strip> strips_;
+  ScanFunction function_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Match>> scan_nearest(const Rows& rows,
+                                             const Matrix& queries,
+                                             int k,
+                                             const SearchOptions& options,
+                                             const ScanKernels& kernels) {
+  const Scan scan(rows, queries, options.before, kernels);
+  const std::vector<Best> none(static_cast<std::size_t>(queries.rows()),
+                               Best(static_cast<std::size_t>(k)));
+  std::vector<Best> best = none;
+  std::exception_ptr error;  // no exception may leave a thread
+#pragma omp parallel if (scan.worth_threads())
+  {
+    std::vector<Best> own = none;
+    std::vector<float> scores;
+#pragma omp for schedule(static)
+    for (int s = 0; s < scan.strips(); ++s) {
+      try {
+        scan.run(
+            s, scores, [&](int query, const Match& match) { own[query].show(match, options); });
+      } catch (...) {
+#pragma omp critical(ria_scan)
+        error = std::current_exception();
+      }
+    }
+#pragma omp critical(ria_scan)
+    for (std::size_t q = 0; q < own.size(); ++q) best[q].show_all(own[q]);
+  }
+  if (error) std::rethrow_exception(error);
+  std::vector<std::vector<Match>> matches;
+  for (Best& one : best) matches.push_back(std::move(one).sorted());
+  return matches;
+}
+
+std::vector<Match> scan_all(const Rows& rows, const Matrix& query, const ScanKernels& kernels) {
+  const Scan scan(rows, query, std::numeric_limits<int>::max(), kernels);
+  std::vector<std::vector<Match>> parts(static_cast<std::size_t>(scan.strips()));
+#pragma omp parallel if (scan.worth_threads())
+  {
+    std::vector<float> scores;
+#pragma omp for schedule(static)
+    for (int s = 0; s < scan.strips(); ++s) {
+      scan.run(s, scores, [&](int, const Match& match) { parts[s].push_back(match); });
+    }
+  }
+  std::vector<Match> all;
+  all.reserve(static_cast<std::size_t>(rows.size()));
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace ria

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// The loops of scan_kernels.h for vectors of RIA_WIDTH floats. The file that includes this gives
+// its instruction set.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernel/scan_kernels.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace ria {
+namespace {
+
+constexpr int kWidth = RIA_WIDTH;
+/// Queries of a tile: with four rows their sums fill the registers.
+constexpr int kQueries = RIA_WIDTH == 16 ? 4 : 2;
+constexpr int kRows = 4;
+constexpr int kRowsAlone = 8;  // of a tile with one query: enough sums to hide an addition's time
+
+typedef float Vf __attribute__((vector_size(4 * RIA_WIDTH)));
+typedef std::int32_t Vi __attribute__((vector_size(4 * RIA_WIDTH)));
+typedef std::uint16_t Vh __attribute__((vector_size(2 * RIA_WIDTH)));
+
+inline Vf widen(const float* p) { return *reinterpret_cast<const Vf*>(p); }
+
+inline Vf widen(const std::uint16_t* p) {
+#if RIA_WIDTH == 16
+  return _mm512_cvtph_ps(*reinterpret_cast<const __m256i*>(p));
+#elif defined(__F16C__)
+  return _mm256_cvtph_ps(*reinterpret_cast<const __m128i*>(p));
+#else
+  // A float with the half's bits is 2^112 times too small, in the range of subnormal halves too.
+  const Vi bits = __builtin_convertvector(*reinterpret_cast<const Vh*>(p), Vi);
+  const Vf size = reinterpret_cast<Vf>((bits & 0x7fff) << 13) * 0x1p112f;
+  return reinterpret_cast<Vf>(reinterpret_cast<Vi>(size) | ((bits & 0x8000) << 16));
+#endif
+}
+
+typedef float Vf4 __attribute__((vector_size(16)));
+typedef std::int32_t Vi4 __attribute__((vector_size(16)));
+
+/// The sum of all lanes: of fours first, then of the four.
+template <typename Four, typename V>
+inline auto total(V v) {
+  Four parts[kWidth / 4];
+  std::memcpy(parts, &v, sizeof v);
+  Four sum = parts[0];
+#pragma GCC unroll 4
+  for (int i = 1; i < kWidth / 4; ++i) sum += parts[i];
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+/// Floats and halves: a vector of sums for each pair.
+template <typename Row>
+struct FloatSums {
+  using Query = float;
+  using Sum = Vf;
+  using Values = Vf;
+  static constexpr int kStep = kWidth;
+  static Values row(const Row* p) { return widen(p); }
+  static Values query(const Query* p) { return widen(p); }
+  static void add(Values x, Values y, Sum& sum) { sum += x * y; }
+  static float finish(Sum sum) { return total<Vf4>(sum); }
+};
+
+/// Bytes against 16-bit queries, sums of 32 bits.
+struct ByteSums {
+  using Query = std::int16_t;
+  using Sum = Vi;
+  static constexpr int kStep = 2 * kWidth;
+#if RIA_WIDTH == 16
+  using Values = __m512i;
+  static Values row(const std::int8_t* p) {
+    return _mm512_cvtepi8_epi16(*reinterpret_cast<const __m256i*>(p));
+  }
+  static Values query(const Query* p) { return *reinterpret_cast<const __m512i*>(p); }
+  static void add(Values x, Values y, Sum& sum) {
+    sum = reinterpret_cast<Sum>(_mm512_dpwssd_epi32(reinterpret_cast<__m512i>(sum), x, y));
+  }
+#elif defined(__AVX2__)
+  using Values = __m256i;
+  static Values row(const std::int8_t* p) {
+    return _mm256_cvtepi8_epi16(*reinterpret_cast<const __m128i*>(p));
+  }
+  static Values query(const Query* p) { return *reinterpret_cast<const __m256i*>(p); }
+  static void add(Values x, Values y, Sum& sum) {
+    sum += reinterpret_cast<Sum>(_mm256_madd_epi16(x, y));
+  }
+#else
+  struct Values {
+    Vi low, high;
+  };
+  template <typename T>
+  static Values both(const T* p) {
+    typedef T Narrow __attribute__((vector_size(sizeof(T) * kWidth)));
+    const auto* parts = reinterpret_cast<const Narrow*>(p);
+    return {__builtin_convertvector(parts[0], Vi), __builtin_convertvector(parts[1], Vi)};
+  }
+  static Values row(const std::int8_t* p) { return both(p); }
+  static Values query(const Query* p) { return both(p); }
+  static void add(const Values& x, const Values& y, Sum& sum) {
+    sum += x.low * y.low + x.high * y.high;
+  }
+#endif
+  static float finish(Sum sum) { return static_cast<float>(total<Vi4>(sum)); }
+};
+
+template <typename Sums, int kQ, int kR, typename Row>
+inline __attribute__((always_inline)) void tile(const ScanTask& task, int first_query, int row) {
+  const auto values = static_cast<std::int64_t>(task.values);
+  const Row* x = static_cast<const Row*>(task.rows) + row * values;
+  const auto* y = static_cast<const typename Sums::Query*>(task.queries) + first_query * values;
+  typename Sums::Sum sums[kQ][kR];
+#pragma GCC unroll 4
+  for (int q = 0; q < kQ; ++q) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kR; ++r) sums[q][r] = typename Sums::Sum{};
+  }
+  for (std::int64_t i = 0; i < values; i += Sums::kStep) {
+    typename Sums::Values a[kR];
+#pragma GCC unroll 8
+    for (int r = 0; r < kR; ++r) a[r] = Sums::row(x + r * values + i);
+#pragma GCC unroll 4
+    for (int q = 0; q < kQ; ++q) {
+      const typename Sums::Values b = Sums::query(y + q * values + i);
+#pragma GCC unroll 8
+      for (int r = 0; r < kR; ++r) Sums::add(a[r], b, sums[q][r]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int q = 0; q < kQ; ++q) {
+    float* out = task.sums + static_cast<std::int64_t>(first_query + q) * task.row_count + row;
+#pragma GCC unroll 8
+    for (int r = 0; r < kR; ++r) out[r] = Sums::finish(sums[q][r]);
+  }
+}
+
+/// All rows against kQ queries.
+template <typename Sums, int kQ, int kR, typename Row>
+void strip(const ScanTask& task, int first_query) {
+  int row = 0;
+  for (; row + kR <= task.row_count; row += kR) tile<Sums, kQ, kR, Row>(task, first_query, row);
+  for (; row < task.row_count; ++row) tile<Sums, kQ, 1, Row>(task, first_query, row);
+}
+
+template <typename Sums, typename Row>
+void scan(const ScanTask& task) {
+  int q = 0;
+  for (; q + kQueries <= task.query_count; q += kQueries) {
+    strip<Sums, kQueries, kRows, Row>(task, q);
+  }
+  for (; q < task.query_count; ++q) strip<Sums, 1, kRowsAlone, Row>(task, q);
+}
+
+constexpr ScanKernels make_scan_kernels(const char* name) {
+  return {name,
+          scan<FloatSums<float>, float>,
+          scan<FloatSums<std::uint16_t>, std::uint16_t>,
+          scan<ByteSums, std::int8_t>};
+}
+
+}  // namespace
+}  // namespace ria
