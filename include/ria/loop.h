@@ -16,7 +16,8 @@
 
 namespace ria {
 
-/// The method of `ria loop` and LoopCloser::open(). It keeps patches: loops are verified by them.
+/// The method of `ria loop` and LoopCloser::open() for a new map. Patches are kept with any method:
+/// loops are verified by them.
 RIA_API const std::string& default_loop_method();
 
 struct RIA_API LoopOptions {
@@ -97,9 +98,10 @@ class RIA_API LoopCloser {
   /// Throws std::invalid_argument unless the recogniser keeps patches and the map is of its method,
   /// options and weights and, where options.keep, may be written.
   LoopCloser(Recognizer recognizer, Map map, const LoopOptions& options = {});
-  /// The map in a file, made if it is missing; an empty name: in memory.
+  /// The map in a file, made if it is missing; no name: in memory. Without a method it is the
+  /// map's, or default_loop_method() for a new one.
   static LoopCloser open(const std::filesystem::path& map_file,
-                         const std::string& method = default_loop_method(),
+                         const std::string& method = "",
                          const LoopOptions& options = {});
   ~LoopCloser();
   LoopCloser(LoopCloser&&) noexcept;

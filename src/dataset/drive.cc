@@ -144,6 +144,13 @@ std::array<double, 4> quaternion_of(const std::vector<double>& m) {
   return q;
 }
 
+/// KITTI's axes point right, down and forward; ours right, forward and up.
+Pose upright(const Pose& pose) {
+  const auto& [x, y, z] = pose.position;
+  const auto& [qx, qy, qz, qw] = pose.rotation;
+  return {{x, z, -y}, {qx, qz, -qy, qw}};
+}
+
 struct StampedPose {
   double stamp;
   Pose pose;
@@ -212,7 +219,7 @@ void take_poses(Drive& drive, const fs::path& file) {
       throw std::runtime_error(
           fmt::format("{}: {} numbers, 12 were expected", lines[i].where, n.size()));
     }
-    drive.frames[i].pose = Pose{{n[3], n[7], n[11]}, quaternion_of(n)};
+    drive.frames[i].pose = upright(Pose{{n[3], n[7], n[11]}, quaternion_of(n)});
   }
 }
 

@@ -14,6 +14,7 @@ constexpr std::size_t kSteady = 3;    // from so many on it has a speed
 constexpr std::size_t kTracks = 40;   // followed at once
 constexpr std::size_t kExpected = 3;  // of them so many are looked for
 constexpr double kLeast = 1e-6;       // probability below which a track is dropped
+constexpr std::size_t kRivals = 2;    // so many may agree as well
 constexpr double kFastest = 4;        // places a picture
 
 /// Share of a step of `distance` places: falls by 1/e every `width`, and sums to 1 over all places.
@@ -24,6 +25,12 @@ double step_share(double distance, double width) {
 
 double deviations(const Sighting& sighting, double cosine) {
   return (cosine - sighting.cosine_mean) / std::max(sighting.cosine_deviation, 0.01);
+}
+
+double log_agreement(const Candidate& one) { return std::log(std::max(one.agreement.score, 1e-4)); }
+
+std::size_t largest(const std::vector<double>& values) {
+  return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }
 
 }  // namespace
@@ -83,7 +90,8 @@ bool PlaceFilter::linked(int from, int to) const {
 
 bool PlaceFilter::same_place(int a, int b) const { return linked(a, b) || linked(b, a); }
 
-/// The largest agreement with a place that is another than this candidate, given the best.
+/// How well places agree that are others than this candidate, given the best: the third of them.
+/// One or two that agree as well as it does share the probability with it instead.
 double PlaceFilter::rival_of(const std::vector<Candidate>& candidates,
                              std::size_t one,
                              std::size_t best) const {
@@ -97,17 +105,20 @@ double PlaceFilter::rival_of(const std::vector<Candidate>& candidates,
     if (!same_place(other.place, place)) others.push_back(other.agreement.score);
   }
   std::sort(others.rbegin(), others.rend());
-  const std::size_t rank = model_.rank;
-  return others.size() > rank ? others[rank] : 0;
+  return others.size() > kRivals ? others[kRivals] : 0;
 }
 
+/// What a picture says of a place. It may be hidden by a bus or lie behind a bare wall: that it
+/// does not look like itself says only so much.
 double PlaceFilter::log_ratio(const Sighting& sighting, const Candidate& one, double rival) const {
-  const double agreement = std::max(one.agreement.score, 1e-4);
+  const double agreement = log_agreement(one);
   const double step = sighting.step > 0 ? std::max(sighting.step, 0.03) : model_.usual_step;
-  return model_.base +
-         model_.margin_weight * std::min(std::log(agreement / rival), model_.largest_margin) +
-         model_.step_weight * std::log(agreement / step) +
-         model_.cosine_weight * (deviations(sighting, one.cosine) - model_.usual_deviations);
+  const double ratio =
+      model_.base +
+      model_.margin_weight * std::min(agreement - std::log(rival), model_.largest_margin) +
+      model_.step_weight * (agreement - std::log(step)) +
+      model_.cosine_weight * (deviations(sighting, one.cosine) - model_.usual_deviations);
+  return std::max(ratio, model_.least_ratio);
 }
 
 PlaceFilter::Track PlaceFilter::follow(int from, int place, double probability) const {
@@ -118,84 +129,101 @@ PlaceFilter::Track PlaceFilter::follow(int from, int place, double probability) 
   return track;
 }
 
-Estimate PlaceFilter::update(const Sighting& sighting) {
+/// The shares of all candidates, and what they come from.
+PlaceFilter::Weighed PlaceFilter::weigh(const Sighting& sighting) const {
   const std::vector<Candidate>& candidates = sighting.candidates;
-  const Expected expected = expect(candidates);
-  const bool first = !started_;
-  started_ = true;
-  if (candidates.empty()) return {};
-  const double weight = model_.margin_weight + model_.step_weight;
-  std::vector<double> shares(candidates.size());
+  Weighed weighed{expect(candidates), {}, {}, {}};
+  std::vector<double> alike;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    shares[i] = weight * std::log(std::max(candidates[i].agreement.score, 1e-4)) +
-                model_.cosine_weight * deviations(sighting, candidates[i].cosine) +
-                std::log(expected.prior[i]);
+    alike.push_back((model_.margin_weight + model_.step_weight) * log_agreement(candidates[i]) +
+                    model_.cosine_weight * deviations(sighting, candidates[i].cosine) +
+                    std::log(weighed.expected.prior[i]));
   }
-  const auto largest = [](const std::vector<double>& values) {
-    return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) -
-                                    values.begin());
-  };
-  const std::size_t alike = largest(shares);
-  std::vector<double> rivals(candidates.size()), ratios(candidates.size());
+  const std::size_t best = largest(alike);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    rivals[i] = rival_of(candidates, i, alike);
-    ratios[i] = log_ratio(
-        sighting, candidates[i], std::max({rivals[i], sighting.passed, model_.least_rival}));
-    shares[i] = expected.prior[i] * std::exp(std::max(ratios[i], model_.least));
+    weighed.rivals.push_back(rival_of(candidates, i, best));
+    const double rival = std::max({weighed.rivals[i], sighting.passed, model_.least_rival});
+    weighed.ratios.push_back(log_ratio(sighting, candidates[i], rival));
+    weighed.shares.push_back(weighed.expected.prior[i] * std::exp(weighed.ratios[i]));
   }
+  return weighed;
+}
 
-  // Expected places that nothing near was compared with go on by themselves.
-  std::vector<Track> next;
-  double somewhere = 0, all = 0;
+/// Expected places that nothing near was compared with: their tracks go on by themselves.
+std::vector<PlaceFilter::Track> PlaceFilter::unseen(
+    const std::vector<Candidate>& candidates) const {
+  std::vector<Track> tracks;
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
-    somewhere += (1 - model_.end) * tracks_[t].probability;
     const int place = tracks_[t].next();
     const bool compared = std::any_of(candidates.begin(), candidates.end(), [&](const auto& one) {
       return std::abs(one.place - place) <= 1;
     });
     if (compared) continue;
     const double share = (1 - model_.end) * tracks_[t].probability * model_.unseen;
-    next.push_back(follow(static_cast<int>(t), place, share));
-    all += share;
+    tracks.push_back(follow(static_cast<int>(t), place, share));
   }
-  const double nowhere = std::max(1e-9, 1 - std::min(0.999, somewhere));
-  for (const double share : shares) all += share;
-  all += nowhere;
+  return tracks;
+}
 
-  const std::size_t best = largest(shares);
+/// The best candidate, with all that is near it or known to be the same place.
+Estimate PlaceFilter::answer(const Sighting& sighting, const Weighed& weighed, double all) const {
+  const std::vector<Candidate>& candidates = sighting.candidates;
+  const std::size_t best = largest(weighed.shares);
   Estimate estimate;
   estimate.candidate = static_cast<int>(best);
   estimate.place = candidates[best].place;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double probability = weighed.shares[i] / all;
     const bool near = std::abs(candidates[i].place - estimate.place) <= model_.near;
+    if (near) estimate.expected += weighed.expected.prior[i];
     if (near || same_place(candidates[i].place, estimate.place)) {
-      estimate.probability += shares[i] / all;
-      if (near) estimate.expected += expected.prior[i];
+      estimate.probability += probability;
+    } else {
+      estimate.elsewhere += probability;
     }
   }
   estimate.expected = std::min(estimate.expected, 1.0);
-  estimate.rival = std::max({rivals[best], sighting.passed, model_.least_rival});
-  estimate.rival_in_map = rivals[best] >= estimate.rival;
+  estimate.rival = std::max({weighed.rivals[best], sighting.passed, model_.least_rival});
   estimate.cosine_deviations = deviations(sighting, candidates[best].cosine);
-  estimate.log_ratio = ratios[best];
-  for (const Track& track : next) {
-    if (track.probability <= shares[best] || first) continue;
-    if (estimate.candidate >= 0 || track.probability / all > estimate.probability) {
-      estimate.candidate = -1;
-      estimate.place = track.place;
-      estimate.probability = track.probability / all;
-    }
-  }
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    next.push_back(follow(expected.from[i], candidates[i].place, shares[i]));
-  }
-  for (Track& track : next) track.probability /= all;
-  std::erase_if(next, [](const Track& track) { return track.probability < kLeast; });
-  std::stable_sort(next.begin(), next.end(), [](const Track& a, const Track& b) {
+  estimate.log_ratio = weighed.ratios[best];
+  return estimate;
+}
+
+void PlaceFilter::go_on(std::vector<Track> tracks) {
+  std::erase_if(tracks, [](const Track& track) { return track.probability < kLeast; });
+  std::stable_sort(tracks.begin(), tracks.end(), [](const Track& a, const Track& b) {
     return a.probability > b.probability;
   });
-  if (next.size() > kTracks) next.resize(kTracks);
-  tracks_ = std::move(next);
+  if (tracks.size() > kTracks) tracks.resize(kTracks);
+  tracks_ = std::move(tracks);
+}
+
+Estimate PlaceFilter::update(const Sighting& sighting) {
+  const std::vector<Candidate>& candidates = sighting.candidates;
+  const Weighed weighed = weigh(sighting);
+  started_ = true;
+  if (candidates.empty()) return {};
+  std::vector<Track> tracks = unseen(candidates);
+  double somewhere = 0, all = 0;
+  for (const Track& track : tracks_) somewhere += (1 - model_.end) * track.probability;
+  for (const Track& track : tracks) all += track.probability;
+  for (const double share : weighed.shares) all += share;
+  all += 1 - std::min(0.999, somewhere);  // nowhere in the map
+
+  Estimate estimate = answer(sighting, weighed, all);
+  double most = weighed.shares[estimate.candidate];
+  for (const Track& track : tracks) {
+    if (track.probability <= most) continue;
+    most = track.probability;
+    estimate.candidate = -1;
+    estimate.place = track.place;
+    estimate.probability = track.probability / all;
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    tracks.push_back(follow(weighed.expected.from[i], candidates[i].place, weighed.shares[i]));
+  }
+  for (Track& track : tracks) track.probability /= all;
+  go_on(std::move(tracks));
   return estimate;
 }
 
