@@ -10,6 +10,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "head/heads.h"
 #include "method/random_weights.h"
 #include "ria/method.h"
 #include "tensor/safetensors.h"
@@ -37,7 +38,9 @@ std::string RandomWeights::write(const std::string& network) const {
 }
 
 void write_random_weights(const std::string& network, const fs::path& file) {
-  write_safetensors(file, random_backbone("dinov2-" + network).tensors());
+  const TensorFile made = network == "megaloc" ? random_weights(find_method(network))
+                                               : random_backbone("dinov2-" + network);
+  write_safetensors(file, made.tensors());
 }
 
 Pixels random_pixels(int height, int width) {
@@ -56,7 +59,7 @@ std::unique_ptr<Backbone> make_network(const std::string& network,
   options.precision = precision;
   if (network == "resnet50") return make_backbone(network, options);
   options.final_norm = true;
-  return make_backbone("dinov2-" + network, options);
+  return make_backbone("dinov2-" + (network == "megaloc" ? "vitb14" : network), options);
 }
 
 void add_network_flags(CLI::App& program, NetworkRun& run) {
@@ -64,7 +67,7 @@ void add_network_flags(CLI::App& program, NetworkRun& run) {
   const auto flag = [&](const char* name, auto& field, const char* text) {
     return program.add_option(name, field, text)->group(group);
   };
-  flag("--network", run.network, "vits14, vitb14, vitl14, vitg14 or resnet50");
+  flag("--network", run.network, "vits14, vitb14, vitl14, vitg14, megaloc or resnet50");
   flag("--write_weights", run.write, "write random weights of that network and stop")
       ->type_name("FILE");
   flag("--weights", run.weights, "weight file; without it random ones")->type_name("FILE");
@@ -94,14 +97,12 @@ Pixels read_pixels(const NetworkRun& run) {
   return pixels;
 }
 
-void write_features(const std::string& file, const PatchFeatures& features) {
+void write_values(const std::string& file, std::initializer_list<std::span<const float>> parts) {
   std::ofstream out(file, std::ios::binary);
-  const auto write = [&](std::span<const float> values) {
+  for (const std::span<const float> values : parts) {
     out.write(reinterpret_cast<const char*>(values.data()),
               static_cast<std::streamsize>(values.size_bytes()));
-  };
-  write(features.class_token);
-  write(features.patches.values());
+  }
   if (!out) throw std::runtime_error("cannot write " + file);
 }
 
@@ -129,9 +130,17 @@ void run_network(const NetworkRun& run, int rounds) {
   const auto network = run.value_facet ? make_backbone("dinov2-" + run.network, options)
                                        : make_network(run.network, weights, precision);
   const Pixels pixels = read_pixels(run);
+  const auto head = run.network == "megaloc" ? read_megaloc(TensorFile::open(weights)) : nullptr;
   PatchFeatures features;
-  const double best = best_of(rounds, {[&] { features = network->extract(pixels); }})[0];
-  if (!run.output.empty()) write_features(run.output, features);
+  Descriptor descriptor;
+  const double best = best_of(rounds, {[&] {
+                                features = network->extract(pixels);
+                                if (head) descriptor = head->aggregate(features);
+                              }})[0];
+  if (!run.output.empty() && head) write_values(run.output, {descriptor});
+  if (!run.output.empty() && !head) {
+    write_values(run.output, {features.class_token, features.patches.values()});
+  }
   const double flops = network->flops(run.height, run.width);
   nlohmann::ordered_json figures{
       {"ms", best * 1e3},

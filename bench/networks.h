@@ -20,19 +20,20 @@ class RandomWeights {
   RandomWeights(const RandomWeights&) = delete;
   RandomWeights& operator=(const RandomWeights&) = delete;
 
-  /// The file of a network: vits14, vitb14, vitl14 or vitg14.
+  /// The file of a network: vits14, vitb14, vitl14, vitg14 or megaloc.
   std::string write(const std::string& network) const;
 
  private:
   std::filesystem::path folder_;
 };
 
-/// The file of a transformer (vits14, vitb14, vitl14 or vitg14) under its published names.
+/// The file of a transformer (vits14, vitb14, vitl14, vitg14 or megaloc) under its published names.
 void write_random_weights(const std::string& network, const std::filesystem::path& file);
 
 Pixels random_pixels(int height, int width);
 
-/// A transformer with all its blocks and its final norm, or resnet50 to layer3.
+/// A transformer with all its blocks and its final norm (of megaloc without its head), or resnet50
+/// to layer3.
 std::unique_ptr<Backbone> make_network(const std::string& network,
                                        const std::string& weights,
                                        Precision precision);
@@ -46,7 +47,8 @@ struct NetworkRun {
   int height = 224;
   int width = 224;
   std::string precision = "fp32";
-  std::string output;        ///< raw float32, one row a token or place; class token first
+  /// Raw float32, one row a token or place, class token first; of megaloc the descriptor.
+  std::string output;
   bool value_facet = false;  ///< what RIA reads: the default layer's values
 };
 

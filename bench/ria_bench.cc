@@ -158,6 +158,43 @@ class Bench {
     check_methods({}, options);
   }
 
+  /// The same for the systems of VPR-methods-evaluation, at each one's own size where it has one. A
+  /// share above a tenth has a reason: BoQ's 3x3 convolution and attention over ResNet50's 1024
+  /// channels alone take 0.78 of the network's operations.
+  void systems() {
+    CheckOptions options;
+    options.side = 322;
+    options.rounds = std::max(2, rounds_ / 2);
+    options.progress = [this](const MethodCheck& check) {
+      if (!check.error.empty()) throw std::runtime_error(check.method + ": " + check.error);
+      const double share = check.aggregate_seconds / check.backbone_seconds;
+      fmt::print("{:<20} backbone {:>7.1f} ms  head {:>6.1f} ms  {:>5.1f} %{}\n",
+                 check.method,
+                 1e3 * check.backbone_seconds,
+                 1e3 * check.aggregate_seconds,
+                 1e2 * share,
+                 share > 0.1 ? "  above a tenth" : "");
+      put("head_share_" + check.method, share);
+    };
+    check_methods({"megaloc",
+                   "boq-dinov2-12288",
+                   "boq-resnet50-16384",
+                   "supervlad",
+                   "cricavpr",
+                   "convap-512",
+                   "convap-8192",
+                   "edtformer",
+                   "dinomix",
+                   "qaa-8192",
+                   "qaa-1024",
+                   "apgem",
+                   "sfrs",
+                   "clique-mining",
+                   "salad-indoor",
+                   "eigenplaces-indoor"},
+                  options);
+  }
+
   /// What the rule for Winograd's algorithm rests on.
   void winograd() {
     winograd_table(rounds_, [this](const std::string& key, double value) { put(key, value); });
@@ -223,11 +260,11 @@ int main(int argc, char** argv) {
   program.add_option("--rounds", rounds, "rounds of each measurement; the best counts")
       ->capture_default_str();
   std::string only;
-  program.add_option("--only",
-                     only,
-                     "one part: network, transformers, head, matrix_root, aggregators, search, "
-                     "loops, end_to_end, or "
-                     "winograd or train, which are left out otherwise");
+  program.add_option(
+      "--only",
+      only,
+      "one part: network, transformers, head, matrix_root, aggregators, systems, search, "
+      "loops, end_to_end, or winograd or train, which are left out otherwise");
   int places = 100'000;
   program.add_option("--places", places, "places that are searched")->capture_default_str();
   NetworkRun run;
@@ -243,6 +280,7 @@ int main(int argc, char** argv) {
         {"head", &Bench::head},
         {"matrix_root", &Bench::matrix_root},
         {"aggregators", &Bench::aggregators},
+        {"systems", &Bench::systems},
         {"search", &Bench::search},
         {"loops", &Bench::loops},
         {"end_to_end", &Bench::end_to_end},

@@ -16,7 +16,7 @@ const { values: given } = parseArgs({
     folder: { type: 'string' },     // holds onnxruntime-node and libtorch_peer; weights and inputs are put there
     ria: { type: 'string' },        // the program ria_bench
     resnet50: { type: 'string' },   // weights; without them that network is left out
-    networks: { type: 'string', default: 'vits14_224,vits14_518,vitb14_224,vitb14_322,vitb14_518,resnet50_224,resnet50' },
+    networks: { type: 'string', default: 'vits14_224,vits14_518,vitb14_224,vitb14_322,vitb14_518,megaloc_322,megaloc_518,resnet50_224,resnet50' },
     rounds: { type: 'string', default: '5' },
     turns: { type: 'string', default: '2' },
     all_forms: { type: 'boolean', default: false },  // try every way to write a network for ONNX Runtime
@@ -107,6 +107,7 @@ function programsFor(name, knowsNetworks) {
   if (knowsNetworks) programs['ria fp32'] = ria('fp32');
   const forms = transformer ? [...floatForms, ...(given.all_forms ? moreForms : [])] : [''];
   for (const form of forms) programs[`onnxruntime fp32 ${form || 'as exported'}`] = onnx(form);
+  if (name.startsWith('megaloc')) return programs;  // in float32, without LibTorch
   programs.libtorch = [path.join(given.folder, 'build', 'libtorch_peer'), ...common, ...positions];
   if (knowsNetworks) programs['ria int8'] = ria('int8');
   for (const form of transformer ? int8Forms : convolutionInt8Forms) programs[`onnxruntime int8 ${form}`] = onnx(form);

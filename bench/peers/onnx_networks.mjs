@@ -7,6 +7,7 @@
 //   bits       8: linear layers with int8 weights and activations quantized as they come
 // Convolutional networks are in onnx_resnet.mjs.
 import { Graph } from './onnx_writer.mjs';
+import { megaLocHead } from './onnx_megaloc.mjs';
 
 const microsoft = { domain: 'com.microsoft' };
 
@@ -122,12 +123,16 @@ class Transformer {
     let x = graph.node('Concat', [this.constant('cls_token'), tokens], { axis: 1n });
     x = graph.node('Add', [x, this.constant('pos_embed')]);
     for (let i = 0; `blocks.${i}.norm1.weight` in this.tensors; ++i) x = this.block(x, `blocks.${i}`);
-    graph.output(graph.node('Identity', [this.norm(x, 'norm')], {}, { name: 'output' }), [1, patches + 1, this.width]);
+    x = this.norm(x, 'norm');
+    const head = 'aggregator.linear.weight' in this.tensors;
+    const shape = head ? [1, this.tensors['aggregator.linear.bias'].shape[0]] : [1, patches + 1, this.width];
+    if (head) x = megaLocHead(graph, this.tensors, x, patches);
+    graph.output(graph.node('Identity', [x], {}, { name: 'output' }), shape);
     return graph.model(this.options.attention === 'opset23' ? 23 : 17);
   }
 }
 
-/** A vision transformer with DINOv2's names: all tokens after the last block and the final norm. */
+/** A vision transformer with DINOv2's names: all tokens after the last block and the final norm, or MegaLoc's descriptor. */
 export function transformerModel(tensors, height, width, options) {
   return new Transformer(tensors, options).model(height, width);
 }

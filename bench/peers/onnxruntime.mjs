@@ -68,7 +68,7 @@ async function makeModel(feeds) {
 
 /** One row of channels for each place, as tokens are anyway: [1, channels, h, w] is transposed. */
 function placeMajor({ dims, data }) {
-  if (dims.length === 3) return data;
+  if (dims.length < 4) return data;
   const channels = dims[1];
   const places = dims[2] * dims[3];
   return data.map((_, i) => data[(i % channels) * places + Math.floor(i / channels)]);

@@ -7,6 +7,7 @@ export const transformers = {
   vits14: { depth: 12, width: 384, heads: 6, patch: 14, grid: 37 },
   vitb14: { depth: 12, width: 768, heads: 12, patch: 14, grid: 37 },
   vitl14: { depth: 24, width: 1024, heads: 16, patch: 14, grid: 37 },
+  megaloc: { depth: 12, width: 768, heads: 12, patch: 14, grid: 37, head: { hidden: 512, local: 256, clusters: 64, dim: 8448 } },
 };
 
 /** Uniform numbers of [0, 1): mulberry32. */
@@ -32,7 +33,33 @@ export function normal(count, mean, deviation, seed) {
   return values;
 }
 
-export function randomTransformer({ depth, width, patch, grid }) {
+/** So many numbers as a pool of normal ones, over and over: a large layer in little time. */
+function repeated(count, deviation, seed) {
+  const pool = normal(1 << 20, 0, deviation, seed);
+  const values = new Float32Array(count);
+  for (let i = 0; i < count; i += pool.length) values.set(pool.subarray(0, Math.min(pool.length, count - i)), i);
+  return values;
+}
+
+/** MegaLoc's head under its published names: SALAD and a linear layer. */
+function addMegaLoc(tensors, width, { hidden, local, clusters, dim }) {
+  let seed = 1001;
+  const addLinear = (name, out, inputs, size = [1, 1]) => {
+    const data = repeated(out * inputs, 1 / Math.sqrt(inputs), seed++);
+    tensors[`aggregator.${name}.weight`] = { shape: [out, inputs, ...size], data };
+    tensors[`aggregator.${name}.bias`] = { shape: [out], data: normal(out, 0, 0.1, seed++) };
+  };
+  for (const [name, out] of [['cluster_features', local], ['score', clusters]]) {
+    addLinear(`agg.${name}.0`, hidden, width);
+    addLinear(`agg.${name}.3`, out, hidden);
+  }
+  addLinear('agg.token_features.0', hidden, width, []);
+  addLinear('agg.token_features.2', local, hidden, []);
+  tensors['aggregator.agg.dust_bin'] = { shape: [], data: Float32Array.of(1) };
+  addLinear('linear', dim, local * (clusters + 1), []);
+}
+
+export function randomTransformer({ depth, width, patch, grid, head }) {
   const tensors = {};
   let seed = 1;
   const add = (name, shape, deviation, mean = 0) => {
@@ -62,5 +89,6 @@ export function randomTransformer({ depth, width, patch, grid }) {
     add(`blocks.${i}.ls2.gamma`, [width], 0.1, 0.5);
   }
   addNorm('norm');
+  if (head) addMegaLoc(tensors, width, head);
   return tensors;
 }

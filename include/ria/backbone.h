@@ -35,6 +35,25 @@ enum class PositionRule {
   kReg,  ///< antialiased bicubic to the size: the published models with registers
 };
 
+/// How an ONNX file is read. What is left open the file says itself: by its shapes, or by an entry
+/// of its metadata under the field's name.
+struct RIA_API OnnxOptions {
+  std::string onnx_output;  ///< name of the output that is taken; empty: the only one
+  /// nchw or nhwc: whether a picture that goes in, and a feature map that comes out, has its
+  /// channels first or last. Empty: where the input has 3 channels.
+  std::string onnx_layout;
+  /// What pixels are: imagenet, unit (0..1), signed (-1..1), clip, caffe (see Normalization), raw
+  /// (0..255), or means and deviations of red, green, blue in 0..1, six numbers with blanks
+  /// between them. Empty: imagenet.
+  std::string onnx_normalization;
+  /// Class token and registers in front of the patches of an output [1, tokens, D]. Unset: as many
+  /// as leave a grid of square patches.
+  std::optional<int> onnx_leading_tokens;
+  int onnx_multiple = 0;  ///< pictures are cropped to a multiple of so many pixels; 0: they are not
+
+  void validate() const;
+};
+
 /// Unset fields mean the backbone's own.
 struct RIA_API BackboneOptions {
   std::string weights;  ///< weight file; empty: the one in the weight cache
@@ -48,6 +67,7 @@ struct RIA_API BackboneOptions {
   std::optional<PositionRule> position_rule;  ///< transformer
   int stride = 0;           ///< transformer: pixels between patches; 0: the patch size
   bool final_norm = false;  ///< transformer: last block's tokens through the network's final norm
+  OnnxOptions onnx;         ///< backbone onnx
 
   void validate() const;
 };
@@ -59,7 +79,10 @@ class RIA_API Backbone {
   virtual std::string name() const = 0;
   /// Columns of the features.
   virtual int dim() const = 0;
+  /// Whether extract() gives one row that is the picture's descriptor already.
+  virtual bool is_global() const;
   /// What the network was trained to read; a method may change the sizes, not the normalisation.
+  /// One that has an exact size reads no other, and one that has none must be told.
   virtual Preprocessing preprocessing() const = 0;
   /// sha256 of the weight file; empty for a backbone that has none.
   virtual std::string weights_sha256() const = 0;

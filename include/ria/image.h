@@ -78,6 +78,7 @@ enum class Normalization {
   kCaffe,      ///< BGR, 0..255, minus (103.939, 116.779, 123.68): Keras ResNet50
   kRaw,        ///< RGB, 0..255
   kMinusMean,  ///< RGB, 0..255, minus Preprocessing::mean: networks whose file brings their mean
+  kStandard,   ///< RGB, value / 255, minus Preprocessing::mean, divided by ::deviation
 };
 
 /// How a picture file is read.
@@ -94,8 +95,10 @@ struct RIA_API Preprocessing {
   LoadOptions load;  ///< of the file; preprocess() itself has a picture already
   Resize resize = Resize::kPilBilinear;
   Normalization normalization = Normalization::kImagenet;
-  std::array<float, 3> mean{};  ///< of kMinusMean: red, green, blue in 0..255; others ignore it
-  int height = 0;               ///< exact size in pixels if both are set; 0: keep the aspect ratio
+  /// Red, green, blue: of kMinusMean in 0..255, of kStandard in 0..1; others ignore them.
+  std::array<float, 3> mean{};
+  std::array<float, 3> deviation{1, 1, 1};  ///< of kStandard
+  int height = 0;  ///< exact size in pixels if both are set; 0: keep the aspect ratio
   int width = 0;
   int longest_side = 0;     ///< pixels; 0: native size. Smaller pictures are enlarged to it
   int shortest_side = 0;    ///< pixels; 0: off. Exclusive with longest_side and height, width
@@ -150,10 +153,12 @@ RIA_API Image warp_image(const Image& image, const Homography& homography);
 /// smaller.
 RIA_API Pixels center_crop(const Pixels& pixels, int height, int width);
 
-/// Planes of normalised floats, at the picture's own size. `mean` is that of kMinusMean.
+/// Planes of normalised floats, at the picture's own size; `mean` and `deviation` as Preprocessing
+/// has them.
 RIA_API Pixels to_pixels(const ImageView& view,
                          Normalization normalization,
-                         const std::array<float, 3>& mean = {});
+                         const std::array<float, 3>& mean = {},
+                         const std::array<float, 3>& deviation = {1, 1, 1});
 
 /// The size a picture gets before the crop, (height, width).
 RIA_API std::array<int, 2> resized_size(int height, int width, const Preprocessing& options);

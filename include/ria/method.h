@@ -60,6 +60,9 @@ RIA_API std::vector<std::string> aggregator_names();
 /// Whether the aggregator is read from the same file as its backbone.
 RIA_API bool has_trained_head(const Method& method);
 
+/// Whether the network gives the descriptor itself: "onnx", which takes RIA where it does not.
+RIA_API bool is_as_it_is(const Method& method);
+
 /// Whether descriptors depend on the pictures beside them: see MethodOptions::cross_image.
 RIA_API bool has_cross_image(const Method& method);
 
@@ -75,15 +78,17 @@ RIA_API const Method& find_method(const std::string& name);
 
 /// The method, as choose_method() reads it, from its parts as other tools' flags give them:
 /// ("cosplace", "ResNet50", "", 512) is cosplace-resnet50-512, ("", "dinov2-vits14", "vlad", 0) is
-/// dinov2-vits14-vlad, ("resnet50-ria", "", "", 2080) is resnet50-ria:d=64. A part that is empty or
-/// 0 is the method's own. Throws std::invalid_argument if there is none such.
+/// dinov2-vits14-vlad, ("resnet50-ria", "", "", 2080) is resnet50-ria:d=64. A network that is in a
+/// file may be given with it: ("", "onnx:net.onnx", "gem", 0) is onnx-gem:net.onnx. A part that is
+/// empty or 0 is the method's own. Throws std::invalid_argument if there is none such.
 RIA_API std::string method_name(const std::string& method,
                                 const std::string& backbone,
                                 const std::string& aggregator,
                                 int descriptors_dimension);
 
 /// A method and what it is told, as "resnet50-ria:d=128,center=true": options by their JSON keys,
-/// in place of those in `options`.
+/// in place of those in `options`. Where the network is any that is in a file, the file may come
+/// first without a key: "onnx:net.onnx", "onnx-gem:net.onnx,p=4".
 struct MethodChoice {
   const Method* method;
   MethodOptions options;

@@ -64,24 +64,25 @@ RIA_API TrainingSet places_of_dataset(const Dataset& dataset, const PlaceOptions
 /// One after the other, groups kept apart.
 RIA_API TrainingSet joined(const std::vector<TrainingSet>& sets);
 
-/// The defaults are the field's recipe for GSV-Cities: the whole picture, then RandAugment. Steps
-/// come in the order of the fields.
+/// The defaults are what a place does by itself: another viewpoint (crops) and other light, night
+/// among it. The field's recipe for GSV-Cities is the whole picture, then three operations of
+/// RandAugment. Steps come in the order of the fields.
 struct RIA_API AugmentOptions {
   int image_size = 224;  ///< pixels of both sides; in training that of TrainOptions
   /// Share of the picture's area that a crop has; 1 to 1: the whole picture.
-  std::array<double, 2> crop_scale{1, 1};
+  std::array<double, 2> crop_scale{0.4, 1};
   /// Shape of a crop, width by height, in units of the picture's own.
   std::array<double, 2> crop_ratio{3.0 / 4, 4.0 / 3};
   double flip = 0;  ///< probability; a mirrored place is another place
   // Colours: factors of 1 - x to 1 + x, hue by -x to x of the circle; in random order.
-  double brightness = 0;
-  double contrast = 0;
-  double saturation = 0;
+  double brightness = 0.3;
+  double contrast = 0.3;
+  double saturation = 0.3;
   double hue = 0;
-  double night = 0;  ///< probability of a picture made dark
+  double night = 0.3;  ///< probability of a picture made dark
   std::array<double, 2> night_gamma{1.5, 3};
   std::array<double, 2> night_gain{0.2, 0.7};
-  int rand_ops = 3;        ///< operations of RandAugment one after the other; 0: none
+  int rand_ops = 0;        ///< operations of RandAugment one after the other; 0: none
   int rand_magnitude = 9;  ///< 0 to 30
 
   void validate() const;  ///< throws std::invalid_argument naming the field
@@ -105,15 +106,19 @@ struct RIA_API TrainOptions {
   int iterations = 3;
   bool normalize_patches = true;
   // Batches.
-  int places_per_batch = 60;         ///< P
-  int pictures_per_place = 4;        ///< K
-  int image_size = 224;              ///< pixels of both sides of a training picture
-  int eval_image_size = 0;           ///< recorded in the model: 0 is the backbone's own way
-  std::string augment = "standard";  ///< standard | none | cached:N
-  AugmentOptions augmentation;       ///< of standard and cached
+  int places_per_batch = 60;   ///< P
+  int pictures_per_place = 4;  ///< K
+  int image_size = 224;        ///< pixels of both sides of a training picture
+  int eval_image_size = 0;     ///< recorded in the model: 0 is the backbone's own way
+  /// standard: otherwise in every epoch | cached:N: the picture and N variants, made once | none
+  std::string augment = "cached:2";
+  AugmentOptions augmentation;  ///< of standard and cached
+  /// Patches that heads pool of a training picture, drawn anew in every step; 0: all. Goes with
+  /// unfreeze 0, where patches are kept one by one. The model itself pools all.
+  int patches_per_step = 0;
   // Steps.
   int epochs = 0;  ///< 0: as many as give at least min_steps, and 4 at least
-  int min_steps = 400;
+  int min_steps = 60;
   double lr = 6e-5;        ///< of the network's blocks
   double head_lr = 6e-4;   ///< of projections and MLPs
   double lr_end = 0.2;     ///< share of the rate at the end; falls linearly
@@ -125,7 +130,7 @@ struct RIA_API TrainOptions {
   int val_every = 0;  ///< steps between two validations at least; 0: after every epoch
   // Running.
   std::string device = "cpu";
-  std::string train_precision = "fp32";  ///< of the network: fp32, bf16, fp16
+  std::string train_precision = "fp32";  ///< of network and projections: fp32, bf16, fp16
   int num_threads = 0;
   int checkpoint_minutes =
       5;  ///< between checkpoints inside an epoch; one is always kept at its end

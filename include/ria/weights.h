@@ -54,7 +54,8 @@ struct WeightsInfo {
 RIA_API WeightsInfo weights_info(const std::filesystem::path& file);
 
 /// The files a weight consists of: itself, or an index with the shards it names in their order, or
-/// the files of a folder in the order of their names.
+/// the files of a folder in the order of their names, or an ONNX model with the files that hold its
+/// tensors.
 RIA_API std::vector<std::filesystem::path> weights_files(const std::filesystem::path& path);
 
 /// sha256 of a weight in lower-case hexadecimal. One of several files hashes to the sha256 of their

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "backbone/onnx.h"
 #include "backbone/resnet.h"
 #include "backbone/rootsift.h"
 #include "backbone/vgg.h"
@@ -113,6 +114,7 @@ void check_architecture(const Network& network, const TensorFile& file) {
 }  // namespace
 
 void BackboneOptions::validate() const {
+  onnx.validate();
   if (stride < 0) {
     throw std::invalid_argument(
         fmt::format("stride is {}, 0 (the patch size) or more was expected", stride));
@@ -125,12 +127,15 @@ void BackboneOptions::validate() const {
 
 Backbone::~Backbone() = default;
 
+bool Backbone::is_global() const { return false; }
+
 std::unique_ptr<Backbone> Backbone::folded(const Matrix&) const { return nullptr; }
 
 std::vector<std::string> backbone_names() {
   std::vector<std::string> names;
   for (const Network& network : kNetworks) names.emplace_back(network.name);
   names.emplace_back("rootsift");
+  names.emplace_back("onnx");
   return names;
 }
 
@@ -157,6 +162,7 @@ std::unique_ptr<Backbone> make_backbone(const BackboneWeights& weights,
 std::unique_ptr<Backbone> make_backbone(const std::string& name, const BackboneOptions& options) {
   options.validate();
   if (name == "rootsift") return make_rootsift();
+  if (name == "onnx") return make_onnx(options);
   return make_backbone(open_backbone_weights(name, options), options);
 }
 

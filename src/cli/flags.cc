@@ -45,6 +45,8 @@ void MethodFlags::add(CLI::App& command, bool many) {
   add_head(command);
   add_behind_head(command);
   add_image(command);
+  add_network(command);
+  add_onnx(command);
   add_runtime(command);
 }
 
@@ -59,9 +61,11 @@ void MethodFlags::add_choice(CLI::App& command, bool many) {
   many ? method->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
        : method->expected(1);
   command
-      .add_option("--backbone",
-                  backbone_,
-                  "any network, with --aggregator; or the network of cosplace, eigenplaces, ...")
+      .add_option(
+          "--backbone",
+          backbone_,
+          "any network, with --aggregator; or the network of cosplace, eigenplaces, ...; one "
+          "that is in a file: onnx:FILE, resnet:FILE, dinov2:FILE")
       ->type_name("NAME");
   command
       .add_option("--aggregator",
@@ -207,6 +211,9 @@ void MethodFlags::add_image(CLI::App& command) {
                   "tensor_bicubic[_aa] or tensor_nearest")
       ->group(group);
   add_ignore_orientation(command, options_.ignore_orientation)->group(group);
+}
+
+void MethodFlags::add_network(CLI::App& command) {
   const std::string network = "Network";
   command
       .add_option("--cut",
@@ -236,6 +243,30 @@ void MethodFlags::add_image(CLI::App& command) {
   command.add_option("--precision", precision_, "fp32, int8 or bf16")
       ->capture_default_str()
       ->group(network);
+}
+
+void MethodFlags::add_onnx(CLI::App& command) {
+  OnnxOptions& onnx = options_.backbone.onnx;
+  const auto flag = [&](const char* name, auto& field, const char* text) {
+    return command.add_option(name, field, text)->group("ONNX files (unset: as the file says)");
+  };
+  flag("--onnx_output", onnx.onnx_output, "which output is taken; unset: the only one")
+      ->type_name("NAME");
+  flag("--onnx_layout",
+       onnx.onnx_layout,
+       "channels of pictures and feature maps: nchw (first) or nhwc (last)")
+      ->type_name("NAME");
+  flag("--onnx_normalization",
+       onnx.onnx_normalization,
+       "pixels: imagenet, unit (0..1), signed (-1..1), clip, caffe, raw (0..255) or means and "
+       "deviations 'R G B R G B' in 0..1; unset: imagenet")
+      ->type_name("KIND");
+  flag("--onnx_leading_tokens",
+       onnx.onnx_leading_tokens,
+       "class token and registers in front of the patches; unset: what leaves a grid")
+      ->type_name("N");
+  flag("--onnx_multiple", onnx.onnx_multiple, "crop pictures to a multiple of so many pixels")
+      ->type_name("N");
 }
 
 MethodOptions MethodFlags::options() const {

@@ -31,6 +31,8 @@ class MethodFlags {
   void add_head(CLI::App& command);
   void add_behind_head(CLI::App& command);
   void add_image(CLI::App& command);
+  void add_network(CLI::App& command);
+  void add_onnx(CLI::App& command);
 
   std::vector<std::string> methods_;
   std::string backbone_, aggregator_;

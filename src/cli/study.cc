@@ -136,7 +136,7 @@ void add_study(CLI::App& program) {
       ->type_name("FOLDER");
   state->training.add(*command, false);
   const char* training = "Training (ft-components, with --train_folder)";
-  flag("--epochs", state->recipe.epochs, "0: enough for 400 steps, 4 at least")->group(training);
+  flag("--epochs", state->recipe.epochs, "0: enough for 60 steps, 4 at least")->group(training);
   flag("--places_per_batch", state->recipe.places_per_batch, "places")->group(training);
   flag("--augment", state->recipe.augment, "standard, none or cached:N")->group(training);
   flag("--precision", state->precision, "fp32, int8 or bf16");

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "archive/bytes.h"
+#include "archive/onnx_files.h"
 #include "ria/weights.h"
 #include "util/files.h"
 #include "util/hash.h"
@@ -140,11 +141,10 @@ std::vector<std::string> shard_names(const fs::path& file, const json& index) {
   return names;
 }
 
-std::vector<fs::path> index_and_shards(const fs::path& file) {
+/// The file and those that it names, which stand beside it.
+std::vector<fs::path> with_shards(const fs::path& file, const std::vector<std::string>& names) {
   std::vector<fs::path> files{file};
-  const json index = json::parse(read_text(file), nullptr, false);
-  if (!index.is_object()) return files;
-  for (const fs::path shard : shard_names(file, index)) {
+  for (const fs::path shard : names) {
     const bool escapes = std::find(shard.begin(), shard.end(), "..") != shard.end();
     if (shard.empty() || shard.is_absolute() || escapes) {
       throw read_error(file,
@@ -153,6 +153,12 @@ std::vector<fs::path> index_and_shards(const fs::path& file) {
     files.push_back(file.parent_path() / shard);
   }
   return files;
+}
+
+std::vector<fs::path> index_and_shards(const fs::path& file) {
+  const json index = json::parse(read_text(file), nullptr, false);
+  return with_shards(file,
+                     index.is_object() ? shard_names(file, index) : std::vector<std::string>());
 }
 
 std::vector<fs::path> files_of_folder(const fs::path& folder) {
@@ -176,6 +182,9 @@ std::vector<fs::path> files_of_folder(const fs::path& folder) {
 std::vector<fs::path> weights_files(const fs::path& path) {
   if (fs::is_directory(path)) return files_of_folder(path);
   if (path.extension() == ".json" && fs::is_regular_file(path)) return index_and_shards(path);
+  if (path.extension() == ".onnx" && fs::is_regular_file(path)) {
+    return with_shards(path, onnx_external_files(MappedFile::open(path)->bytes()));
+  }
   return {path};
 }
 

@@ -79,7 +79,8 @@ class MixVpr final : public Aggregator {
   void mix(const MatrixView& patches, MatrixSpan out) const {
     const int lanes = weights_.kernels->lanes, positions = static_cast<int>(patches.rows());
     const int channels = static_cast<int>(patches.cols());
-    const int panels = (channels + lanes - 1) / lanes, last = channels - (panels - 1) * lanes;
+    const int panels = (channels + lanes - 1) / lanes;
+    const PanelLanes all{panels, 0, channels - (panels - 1) * lanes};
     int widest = 0;
     for (const Mixer& mixer : weights_.mixers) widest = std::max(widest, mixer.first.outputs());
     AlignedBuffer<float> buffers[4];
@@ -98,12 +99,12 @@ class MixVpr final : public Aggregator {
     for (const Mixer& mixer : weights_.mixers) {
       for (int p = 0; p < panels; ++p) {
         weights_.kernels->normalize(
-            x.data + p * x.stride, positions, kNormEps, normed.data + p * normed.stride);
+            x.data + p * x.stride, positions, kNormEps, lanes, normed.data + p * normed.stride);
       }
-      mixer.first.run(normed, hidden, panels, last, false, Activation::kRelu, none);
+      mixer.first.run(normed, hidden, all, false, Activation::kRelu, none);
       const bool ends = &mixer == &weights_.mixers.back();
-      if (ends) weights_.rows.run(x, rows, panels, last, false, Activation::kNone, none);
-      mixer.second.run(hidden, ends ? rows : x, panels, last, true, Activation::kNone, none);
+      if (ends) weights_.rows.run(x, rows, all, false, Activation::kNone, none);
+      mixer.second.run(hidden, ends ? rows : x, all, true, Activation::kNone, none);
     }
     for (int c = 0; c < channels; ++c) {
       const float* lane = rows.data + c / lanes * rows.stride + c % lanes;

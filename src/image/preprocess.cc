@@ -18,7 +18,10 @@ constexpr std::array<float, 3> kDeviation = {0.229f, 0.224f, 0.225f};
 constexpr std::array<float, 3> kCaffeMean = {103.939f, 116.779f, 123.68f};
 
 /// The float of each of the 256 values of a plane.
-std::array<float, 256> value_table(int plane, Normalization normalization, float mean) {
+std::array<float, 256> value_table(int plane,
+                                   Normalization normalization,
+                                   float mean,
+                                   float deviation) {
   std::array<float, 256> table{};
   for (int v = 0; v < 256; ++v) {
     const float value = static_cast<float>(v);
@@ -34,6 +37,9 @@ std::array<float, 256> value_table(int plane, Normalization normalization, float
         break;
       case Normalization::kMinusMean:
         table[v] = value - mean;
+        break;
+      case Normalization::kStandard:
+        table[v] = (value / 255.0f - mean) / deviation;
         break;
     }
   }
@@ -79,6 +85,10 @@ void Preprocessing::validate() const {
     require(std::isfinite(value),
             fmt::format("mean holds {}, finite numbers were expected", value));
   }
+  for (const float value : deviation) {
+    require(value > 0 && std::isfinite(value),
+            fmt::format("deviation holds {}, numbers above 0 were expected", value));
+  }
   require(min_side >= 1, fmt::format("min_side is {}, must be at least 1", min_side));
   require(multiple >= 1, fmt::format("multiple is {}, must be at least 1", multiple));
   require((height > 0) == (width > 0),
@@ -105,13 +115,15 @@ void Preprocessing::validate() const {
 
 Pixels to_pixels(const ImageView& view,
                  Normalization normalization,
-                 const std::array<float, 3>& mean) {
+                 const std::array<float, 3>& mean,
+                 const std::array<float, 3>& deviation) {
   view.validate();
   const std::size_t area = static_cast<std::size_t>(view.height) * view.width;
   const int step = channels_of(view.format);
   Pixels pixels{view.height, view.width, std::vector<float>(3 * area)};
   for (int plane = 0; plane < 3; ++plane) {
-    const std::array<float, 256> table = value_table(plane, normalization, mean[plane]);
+    const std::array<float, 256> table =
+        value_table(plane, normalization, mean[plane], deviation[plane]);
     const int channel = normalization == Normalization::kCaffe ? 2 - plane : plane;
     const std::uint8_t* source = view.data + rgb_offsets(view.format)[channel];
     float* destination = pixels.chw.data() + plane * area;
@@ -185,7 +197,7 @@ Pixels preprocess(const ImageView& view, const Preprocessing& options) {
   // Published descriptors depend on the order: "pil" kinds resize bytes, "tensor" kinds resize
   // what is already normalised.
   const auto normalized = [&](const ImageView& picture) {
-    return to_pixels(picture, options.normalization, options.mean);
+    return to_pixels(picture, options.normalization, options.mean, options.deviation);
   };
   const bool resized = height != view.height || width != view.width;
   Pixels pixels = !resized ? normalized(view)

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -13,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ria {
 
@@ -44,6 +46,14 @@ class Statement {
   std::string text(int column) const;
   /// Until the next step().
   std::span<const std::uint8_t> bytes(int column) const;
+  /// As many values as there are whole.
+  template <typename T>
+  std::vector<T> values(int column) const {
+    const std::span<const std::uint8_t> from = bytes(column);
+    std::vector<T> to(from.size() / sizeof(T));
+    if (!to.empty()) std::memcpy(to.data(), from.data(), to.size() * sizeof(T));
+    return to;
+  }
 
  private:
   const Database& database_;

@@ -69,13 +69,7 @@ void Map::Impl::load() const {
     const std::unique_lock lock(rows_mutex);
     if (loaded) return;
     loaded = true;
-    try {
-      follow();
-    } catch (...) {
-      loaded = false;
-      rows = Rows(store.form());
-      throw;
-    }
+    follow();
   });
 }
 
@@ -93,7 +87,13 @@ bool Map::Impl::follow() const {
     known = state;
     version = now;
   }
-  if (loaded) store.read_rows(rows);
+  try {
+    if (loaded) store.read_rows(rows);
+  } catch (...) {  // room was made for what could not be read
+    loaded = false;
+    rows = Rows(store.form());
+    throw;
+  }
   return changed;
 }
 
@@ -122,7 +122,7 @@ int Map::Impl::add(PlaceBatch batch) {
       throw std::invalid_argument(
           fmt::format("{} local features, {} places", batch.locals.size(), count));
     }
-    if (count > std::numeric_limits<int>::max() - before.end) {
+    if (count > kLargestNumber - before.end) {
       throw std::invalid_argument("the map has no numbers left for places");
     }
     if (batch.numbers.empty()) {

@@ -9,8 +9,10 @@ namespace ria {
 
 namespace {
 
-constexpr int kStripRows = 64;             // that many rows and ...
-constexpr int kQueryGroup = 32;            // ... that many queries share a core's cache
+// So many bytes of rows and so many queries share a core's cache.
+constexpr std::size_t kStripBytes = 256 << 10;
+constexpr int kMostStripRows = 64;
+constexpr int kQueryGroup = 32;
 constexpr double kWorthThreads = 1 << 20;  // products
 
 bool better(const Match& a, const Match& b) {
@@ -58,11 +60,13 @@ struct Strip {
 
 std::vector<Strip> strips_of(const Rows& rows, int before) {
   std::vector<Strip> strips;
+  const int step = static_cast<int>(
+      std::clamp<std::size_t>(kStripBytes / rows.form().row_bytes(), 4, kMostStripRows));
   for (const Rows::Piece& piece : rows.pieces()) {
     const auto end =
         static_cast<int>(std::ranges::lower_bound(piece.places, before) - piece.places.begin());
-    for (int first = 0; first < end; first += kStripRows) {
-      strips.push_back({&piece, first, std::min(kStripRows, end - first)});
+    for (int first = 0; first < end; first += step) {
+      strips.push_back({&piece, first, std::min(step, end - first)});
     }
   }
   return strips;
@@ -80,7 +84,9 @@ class Scan {
 
   int strips() const { return static_cast<int>(strips_.size()); }
   bool worth_threads() const {
-    return static_cast<double>(strips()) * kStripRows * form_.dim * count_ > kWorthThreads;
+    double rows = 0;
+    for (const Strip& strip : strips_) rows += strip.count;
+    return rows * form_.dim * count_ > kWorthThreads;
   }
 
   /// visit(query, match) for all of a strip.
@@ -89,7 +95,7 @@ class Scan {
     const Strip& strip = strips_[static_cast<std::size_t>(index)];
     const std::uint8_t* data =
         strip.piece->data.data() + static_cast<std::size_t>(strip.first) * form_.row_bytes();
-    scores.resize(static_cast<std::size_t>(kQueryGroup) * kStripRows);
+    scores.resize(static_cast<std::size_t>(kQueryGroup) * kMostStripRows);
     for (int first = 0; first < count_; first += kQueryGroup) {
       const int some = std::min(kQueryGroup, count_ - first);
       function_({data, strip.count, queries_.at(first), some, form_.values(), scores.data()});

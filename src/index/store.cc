@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <limits>
 
 #include "index/checksum.h"
 
@@ -22,14 +21,14 @@ constexpr int kFormat = 1;
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 constexpr int kMostDims = 1 << 24;
 
-/// Every table, as SQLite gives it back. Checksums are of all other columns of a row.
+/// Every table, as SQLite gives it back, in the order that VACUUM leaves too. Checksums are of all
+/// other columns of a row.
 constexpr const char* kTables[] = {
     "CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE fitted (name TEXT PRIMARY KEY, height INTEGER NOT NULL, width INTEGER NOT NULL, "
     "data BLOB NOT NULL, checksum INTEGER NOT NULL)",
     "CREATE TABLE place (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, stamp REAL, x "
     "REAL, y REAL, utm_zone INTEGER NOT NULL, heading REAL, checksum INTEGER NOT NULL)",
-    "CREATE INDEX place_name ON place (name)",
     "CREATE TABLE local (id INTEGER PRIMARY KEY, dim INTEGER NOT NULL, grid_height INTEGER NOT "
     "NULL, grid_width INTEGER NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL)",
     "CREATE TABLE tail (id INTEGER PRIMARY KEY, scale REAL NOT NULL, data BLOB NOT NULL, checksum "
@@ -37,6 +36,7 @@ constexpr const char* kTables[] = {
     "CREATE TABLE block (id INTEGER PRIMARY KEY, last INTEGER NOT NULL, dead INTEGER NOT NULL, "
     "places BLOB NOT NULL, scales BLOB NOT NULL, checksum INTEGER NOT NULL)",
     "CREATE TABLE block_row (id INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+    "CREATE INDEX place_name ON place (name)",
 };
 
 /// Maps were safetensors files once.
@@ -162,14 +162,13 @@ void MapStore::read_header() {
 }
 
 MapState MapStore::state() const {
-  constexpr auto kMost = std::numeric_limits<int>::max();
   MapState state;
   Statement row = database_.prepare(
       "SELECT coalesce((SELECT seq + 1 FROM sqlite_sequence WHERE name = 'place'), 0), "
       "coalesce((SELECT CAST(value AS INTEGER) FROM header WHERE key = 'removed'), 0), "
       "EXISTS (SELECT 1 FROM local)");
   row.step();
-  state.end = row.integer_in(0, 0, kMost);
+  state.end = row.integer_in(0, 0, kLargestNumber + 1);
   state.removed = row.integer_in(1, 0, state.end);
   state.locals = row.integer(2) != 0;
   return state;
@@ -182,13 +181,11 @@ std::map<std::string, Matrix> MapStore::fitted() const {
   while (row.step()) {
     const std::string name = row.text(0);
     const int height = row.integer_in(1, 0, kMostDims), width = row.integer_in(2, 0, kMostDims);
-    const std::span<const std::uint8_t> bytes = row.bytes(3);
-    if (bytes.size() / sizeof(float) != static_cast<std::uint64_t>(height) * width ||
-        bytes.size() % sizeof(float) != 0) {
+    std::vector<float> values = row.values<float>(3);
+    if (values.size() != static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width)) {
       database_.damaged(fmt::format("what was fitted: {}", name));
     }
-    Matrix matrix(height, width);
-    std::memcpy(matrix.data(), bytes.data(), bytes.size());
+    Matrix matrix(height, width, std::move(values));
     if (!same_checksum(checksum(name, matrix), row.integer(4))) {
       database_.damaged(fmt::format("what was fitted: {}", name));
     }

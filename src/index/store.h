@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -15,6 +16,9 @@
 #include "ria/map.h"
 
 namespace ria {
+
+/// The largest number a place can have: there is always a next.
+inline constexpr int kLargestNumber = std::numeric_limits<int>::max() - 1;
 
 /// What changes as places come and go.
 struct MapState {
@@ -95,7 +99,9 @@ class MapStore {
   Block block_of(const Statement& row) const;
   std::vector<int> live(int first, int last) const;
   EncodedRows read_block(const Block& block) const;
-  void read_block(const Block& block, int behind, Rows& rows) const;
+  struct Whole;
+  Whole make_room(Block block, Rows& rows) const;
+  void fill(std::vector<Whole>& wholes) const;
   /// The last block that begins at this place or before; without places: there is none.
   Block block_before(int place) const;
   /// The rows of live places behind one of a block.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 
 #include "index/store.h"
 
@@ -106,7 +105,7 @@ void MapStore::check_rows(const std::vector<int>& places,
   }
   found.watch([&] {
     EncodedRows rows;
-    read_tail(-1, std::numeric_limits<int>::max(), rows, described);
+    read_tail(-1, kLargestNumber, rows, described);
   });
   std::ranges::sort(described);
   std::vector<int> without;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <limits>
 
 #include "index/checksum.h"
 #include "index/store.h"
@@ -11,8 +10,6 @@
 namespace ria {
 
 namespace {
-
-constexpr auto kMost = std::numeric_limits<int>::max();
 
 std::int64_t checksum(int number, const Place& place) {
   return Checksum()
@@ -57,7 +54,7 @@ Place read_place(const Database& database, const Statement& row) {
                              row.real(4),
                              row.integer_in(5, -60, 60),
                              row.real(6)});
-  const int number = row.integer_in(0, 0, kMost);
+  const int number = row.integer_in(0, 0, kLargestNumber);
   if (!same_checksum(checksum(number, place), row.integer(7)))
     database.damaged(fmt::format("place {}", number));
   return place;
@@ -82,19 +79,20 @@ std::vector<int> MapStore::places_from(int first, int count, std::vector<Place>&
   row.bind(std::int64_t{first}).bind(std::int64_t{count});
   std::vector<int> numbers;
   while (row.step()) {
-    numbers.push_back(row.integer_in(0, 0, kMost));
+    numbers.push_back(row.integer_in(0, first, kLargestNumber));
+    first = numbers.back() + 1;
     places.push_back(read_place(database_, row));
   }
   return numbers;
 }
 
-std::vector<int> MapStore::numbers() const { return live(0, kMost); }
+std::vector<int> MapStore::numbers() const { return live(0, kLargestNumber); }
 
 std::vector<int> MapStore::find(const std::string& name) const {
   Statement row = database_.prepare("SELECT id FROM place WHERE name = ? ORDER BY id");
   row.bind(std::string_view(name));
   std::vector<int> places;
-  while (row.step()) places.push_back(row.integer_in(0, 0, kMost));
+  while (row.step()) places.push_back(row.integer_in(0, 0, kLargestNumber));
   return places;
 }
 
@@ -105,12 +103,10 @@ PackedLocalFeatures MapStore::local(int place) const {
     throw std::invalid_argument(fmt::format("the map has no local features of place {}", place));
   }
   PackedLocalFeatures local;
-  local.dim = row.integer_in(0, 0, kMost);
-  local.grid_height = row.integer_in(1, 0, kMost);
-  local.grid_width = row.integer_in(2, 0, kMost);
-  const std::span<const std::uint8_t> bytes = row.bytes(3);
-  local.halves.resize(bytes.size() / sizeof(std::uint16_t));
-  std::memcpy(local.halves.data(), bytes.data(), local.halves.size() * sizeof(std::uint16_t));
+  local.dim = row.integer_in(0, 0, kLargestNumber);
+  local.grid_height = row.integer_in(1, 0, kLargestNumber);
+  local.grid_width = row.integer_in(2, 0, kLargestNumber);
+  local.halves = row.values<std::uint16_t>(3);
   if (!same_checksum(checksum(place, local), row.integer(4))) {
     database_.damaged(fmt::format("the local features of place {}", place));
   }

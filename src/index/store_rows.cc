@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "index/checksum.h"
 #include "index/store.h"
@@ -13,18 +12,9 @@ namespace ria {
 
 namespace {
 
-constexpr auto kMost = std::numeric_limits<int>::max();
-
 template <typename T>
 std::span<const std::uint8_t> bytes_of(std::span<const T> values) {
   return {reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes()};
-}
-
-template <typename T>
-std::vector<T> values_of(std::span<const std::uint8_t> bytes) {
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-  return values;
 }
 
 std::int64_t tail_checksum(int place, float scale, std::span<const std::uint8_t> row) {
@@ -41,10 +31,10 @@ std::int64_t MapStore::block_checksum(std::span<const std::int32_t> places,
 
 MapStore::Block MapStore::block_of(const Statement& row) const {
   Block block;
-  block.first = row.integer_in(0, 0, kMost);
-  block.last = row.integer_in(1, block.first, kMost);
-  block.places = values_of<std::int32_t>(row.bytes(3));
-  block.scales = values_of<float>(row.bytes(4));
+  block.first = row.integer_in(0, 0, kLargestNumber);
+  block.last = row.integer_in(1, block.first, kLargestNumber);
+  block.places = row.values<std::int32_t>(3);
+  block.scales = row.values<float>(4);
   block.dead = row.integer_in(2, 0, std::ssize(block.places));
   block.checksum = row.integer(5);
   if (block.places.empty() || block.places.size() != block.scales.size() ||
@@ -60,7 +50,7 @@ std::vector<int> MapStore::live(int first, int last) const {
   Statement row = database_.prepare("SELECT id FROM place WHERE id BETWEEN ? AND ? ORDER BY id");
   row.bind(std::int64_t{first}).bind(std::int64_t{last});
   std::vector<int> places;
-  while (row.step()) places.push_back(row.integer_in(0, 0, kMost));
+  while (row.step()) places.push_back(row.integer_in(0, 0, kLargestNumber));
   return places;
 }
 
@@ -75,33 +65,6 @@ EncodedRows MapStore::read_block(const Block& block) const {
     database_.damaged(fmt::format("block {}", block.first));
   }
   return rows;
-}
-
-/// Straight into memory where all of a block is wanted, as it is when a map is opened.
-void MapStore::read_block(const Block& block, int behind, Rows& rows) const {
-  const auto count = static_cast<int>(block.places.size());
-  if (block.dead == 0 && block.first > behind) {
-    Checksum checksum;
-    for (int done = 0; done < count;) {
-      const std::span<std::uint8_t> to = rows.room(count - done);
-      const auto some = static_cast<int>(to.size() / form_.row_bytes());
-      database_.read_blob("block_row", block.first, done * form_.row_bytes(), to);
-      checksum.add(to.data(), to.size());
-      rows.keep(std::span(block.places).subspan(done, some),
-                std::span(block.scales).subspan(done, some));
-      done += some;
-    }
-    checksum.add(std::span<const std::int32_t>(block.places));
-    if (!same_checksum(checksum.add(std::span<const float>(block.scales)).value(),
-                       block.checksum)) {
-      database_.damaged(fmt::format("block {}", block.first));
-    }
-    return;
-  }
-  EncodedRows some;
-  std::vector<int> places;
-  append_live(block, behind, some, places);
-  rows.add(some, places);
 }
 
 void MapStore::append_live(const Block& block,
@@ -129,7 +92,7 @@ void MapStore::read_tail(int behind, int last, EncodedRows& rows, std::vector<in
       "SELECT id, scale, data, checksum FROM tail WHERE id > ? AND id <= ? ORDER BY id");
   row.bind(std::int64_t{behind}).bind(std::int64_t{last});
   while (row.step()) {
-    const int place = row.integer_in(0, 0, kMost);
+    const int place = row.integer_in(0, 0, kLargestNumber);
     const auto scale = static_cast<float>(row.real(1));
     const std::span<const std::uint8_t> data = row.bytes(2);
     if (data.size() != form_.row_bytes() ||
@@ -140,22 +103,6 @@ void MapStore::read_tail(int behind, int last, EncodedRows& rows, std::vector<in
     rows.scales.push_back(scale);
     rows.data.insert(rows.data.end(), data.begin(), data.end());
   }
-}
-
-void MapStore::read_rows(Rows& rows) const {
-  const int behind = rows.last_place();
-  Statement row = database_.prepare(
-      "SELECT id, last, dead, places, scales, checksum FROM block WHERE last > ? ORDER BY id");
-  row.bind(std::int64_t{behind});
-  while (row.step()) {
-    const Block block = block_of(row);
-    if (block.last <= rows.last_place()) database_.damaged(fmt::format("block {}", block.first));
-    read_block(block, rows.last_place(), rows);
-  }
-  EncodedRows tail;
-  std::vector<int> places;
-  read_tail(rows.last_place(), kMost, tail, places);
-  rows.add(tail, places);
 }
 
 EncodedRows MapStore::get_rows(std::span<const int> places) const {
@@ -212,7 +159,7 @@ void MapStore::write_tail(int place, float scale, const std::uint8_t* row) {
 void MapStore::insert_rows(std::span<const int> numbers, const EncodedRows& rows) {
   Statement tail = database_.prepare("SELECT count(*) FROM tail");
   tail.step();
-  const int waiting = tail.integer_in(0, 0, kMost);
+  const int waiting = tail.integer_in(0, 0, kLargestNumber);
   if (waiting + rows.count() < block_rows_) {
     for (int i = 0; i < rows.count(); ++i) {
       write_tail(numbers[i], rows.scales[i], rows.row(i, form_));
@@ -223,7 +170,7 @@ void MapStore::insert_rows(std::span<const int> numbers, const EncodedRows& rows
   EncodedRows waited;
   std::vector<int> places;
   if (waiting > 0) {
-    read_tail(-1, kMost, waited, places);
+    read_tail(-1, kLargestNumber, waited, places);
     database_.run("DELETE FROM tail");
   }
   const EncodedRows* all = &rows;

@@ -24,8 +24,12 @@ inline __attribute__((always_inline)) void zero(V (&tile)[kRows][kUsed]) {
   }
 }
 
-/// sums[i][v] += sum_k a[i * row_step + k * step] x[k][v]
-template <int kUsed>
+/// Floats of a cache line, and how far ahead of their use weights are asked for: they come from
+/// memory in their order, but the CPU's own prefetching stops at the end of every page.
+constexpr int kLine = 16, kAhead = 512;
+
+/// sums[i][v] += sum_k a[i * row_step + k * step] x[k][v]; kStream: a is read line by line.
+template <int kUsed, bool kStream = false>
 inline __attribute__((always_inline)) void multiply_add(const float* a,
                                                         std::int64_t row_step,
                                                         std::int64_t step,
@@ -33,6 +37,7 @@ inline __attribute__((always_inline)) void multiply_add(const float* a,
                                                         int k,
                                                         Vf (&sums)[kRows][kUsed]) {
   for (int j = 0; j < k; ++j) {
+    if (kStream && j % (kLine / kRows) == 0) __builtin_prefetch(a + kAhead);
     Vf row[kUsed];
     for (int v = 0; v < kUsed; ++v) row[v] = load(x + v * kWidth);
     for (int i = 0; i < kRows; ++i) {
@@ -44,7 +49,7 @@ inline __attribute__((always_inline)) void multiply_add(const float* a,
   }
 }
 
-template <int kUsed>
+template <int kUsed, bool kStream>
 inline __attribute__((always_inline)) void product_used(const float* weights,
                                                         std::int64_t row_step,
                                                         std::int64_t step,
@@ -58,7 +63,7 @@ inline __attribute__((always_inline)) void product_used(const float* weights,
     for (int line = 0; line < kRows * kLanes; line += 16) __builtin_prefetch(y + line, 1);
     Vf sums[kRows][kUsed];
     zero(sums);
-    multiply_add<kUsed>(weights, row_step, step, x, k, sums);
+    multiply_add<kUsed, kStream>(weights, row_step, step, x, k, sums);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
       const float bias = finish.bias != nullptr ? finish.bias[g * kRows + i] : 0.0f;
@@ -85,11 +90,11 @@ void product(const float* weights,
              const Finish& finish) {
   switch (vectors_of(tokens)) {
     case 1:
-      return product_used<1>(weights, 1, kRows, stride, groups, x, k, y, finish);
+      return product_used<1, true>(weights, 1, kRows, stride, groups, x, k, y, finish);
     case 2:
-      return product_used<2>(weights, 1, kRows, stride, groups, x, k, y, finish);
+      return product_used<2, true>(weights, 1, kRows, stride, groups, x, k, y, finish);
     default:
-      return product_used<3>(weights, 1, kRows, stride, groups, x, k, y, finish);
+      return product_used<3, true>(weights, 1, kRows, stride, groups, x, k, y, finish);
   }
 }
 
@@ -103,17 +108,17 @@ void product_rows(const float* rows,
                   const Finish& finish) {
   switch (vectors_of(tokens)) {
     case 1:
-      return product_used<1>(rows, stride, 1, kRows * stride, groups, x, k, y, finish);
+      return product_used<1, false>(rows, stride, 1, kRows * stride, groups, x, k, y, finish);
     case 2:
-      return product_used<2>(rows, stride, 1, kRows * stride, groups, x, k, y, finish);
+      return product_used<2, false>(rows, stride, 1, kRows * stride, groups, x, k, y, finish);
     default:
-      return product_used<3>(rows, stride, 1, kRows * stride, groups, x, k, y, finish);
+      return product_used<3, false>(rows, stride, 1, kRows * stride, groups, x, k, y, finish);
   }
 }
 
-void normalize(const float* x, int channels, float eps, float* y) {
+void normalize(const float* x, int channels, float eps, int tokens, float* y) {
   const float share = 1.0f / static_cast<float>(channels);
-  for (int v = 0; v < kLanes; v += kWidth) {
+  for (int v = 0; v < tokens; v += kWidth) {
     Vf mean[4] = {}, variance[4] = {};  // several sums: less rounding, no chain of additions
     for (int c = 0; c < channels; ++c) mean[c & 3] += load(x + c * kLanes + v);
     const Vf m = ((mean[0] + mean[1]) + (mean[2] + mean[3])) * share;
@@ -214,6 +219,18 @@ inline void add_values(const float* values,
 
 inline int smaller(int a, int b) { return a < b ? a : b; }
 
+/// Asks for some of the head's keys and values of a panel that is needed soon: another core may
+/// have written them.
+inline void expect(const AttentionTask& task, int token, int part, int parts) {
+  if (token >= task.keys) return;
+  const std::int64_t at = token / kLanes * task.panel_stride;
+  const int size = task.head * kLanes / parts;
+  for (int i = part * size; i < (part + 1) * size; i += kLine) {
+    __builtin_prefetch(task.key + at + i, 0, 2);
+    __builtin_prefetch(task.value + at + i, 0, 2);
+  }
+}
+
 void attention(const AttentionTask& task) {
   constexpr int kBlock = kKeyPanels * kLanes;
   float* scores = task.scratch;  // [key][lane]
@@ -229,6 +246,7 @@ void attention(const AttentionTask& task) {
       const float* query = task.query + q * task.panel_stride;
       for (int k = 0; k < keys; k += kRows) {
         const float* key = task.key + offset + k / kLanes * task.panel_stride + k % kLanes;
+        if (q == 0) expect(task, first + kBlock + k, k % kLanes / kRows, kLanes / kRows);
         Vf sums[kRows][kVectors];
         zero(sums);
         multiply_add<kVectors>(key, 1, kLanes, query, task.head, sums);

@@ -107,8 +107,8 @@ struct PanelKernels {
                        int tokens,
                        float* y,
                        const Finish& finish);
-  /// (x - mean) / sqrt(variance + eps) down every lane.
-  void (*normalize)(const float* x, int channels, float eps, float* y);
+  /// (x - mean) / sqrt(variance + eps) down the first `tokens` lanes, and what is left of a vector.
+  void (*normalize)(const float* x, int channels, float eps, int tokens, float* y);
   /// y = silu(a) b
   void (*gate)(const float* a, const float* b, int channels, float* y);
   /// softmax(q k^T) v

@@ -16,10 +16,12 @@ namespace ria {
 namespace {
 
 constexpr int kWidth = RIA_WIDTH;
-/// Queries of a tile: with four rows their sums fill the registers.
+/// Queries and rows of a tile: their sums fill the registers. A single query takes one row after
+/// the other, because memory is read fastest from front to back.
 constexpr int kQueries = RIA_WIDTH == 16 ? 4 : 2;
-constexpr int kRows = 4;
-constexpr int kRowsAlone = 8;  // of a tile with one query: enough sums to hide an addition's time
+constexpr int kRows = RIA_WIDTH == 16 ? 4 : 2;
+/// Sums of floats that a row has by itself, so that one need not wait for the other.
+constexpr int kChains = RIA_WIDTH == 16 ? 1 : 2;
 
 typedef float Vf __attribute__((vector_size(4 * RIA_WIDTH)));
 typedef std::int32_t Vi __attribute__((vector_size(4 * RIA_WIDTH)));
@@ -58,13 +60,27 @@ inline auto total(V v) {
 template <typename Row>
 struct FloatSums {
   using Query = float;
-  using Sum = Vf;
-  using Values = Vf;
-  static constexpr int kStep = kWidth;
-  static Values row(const Row* p) { return widen(p); }
-  static Values query(const Query* p) { return widen(p); }
-  static void add(Values x, Values y, Sum& sum) { sum += x * y; }
-  static float finish(Sum sum) { return total<Vf4>(sum); }
+  struct Values {
+    Vf part[kChains];
+  };
+  using Sum = Values;
+  static constexpr int kStep = kWidth * kChains;
+  template <typename T>
+  static Values all(const T* p) {
+    Values values;
+#pragma GCC unroll 2
+    for (int i = 0; i < kChains; ++i) values.part[i] = widen(p + i * kWidth);
+    return values;
+  }
+  static Values row(const Row* p) { return all(p); }
+  static Values query(const Query* p) { return all(p); }
+  static void add(const Values& x, const Values& y, Sum& sum) {
+#pragma GCC unroll 2
+    for (int i = 0; i < kChains; ++i) sum.part[i] += x.part[i] * y.part[i];
+  }
+  static float finish(const Sum& sum) {
+    return total<Vf4>(kChains == 1 ? sum.part[0] : sum.part[0] + sum.part[kChains - 1]);
+  }
 };
 
 /// Bytes against 16-bit queries, sums of 32 bits.
@@ -150,10 +166,15 @@ void strip(const ScanTask& task, int first_query) {
 template <typename Sums, typename Row>
 void scan(const ScanTask& task) {
   int q = 0;
+  if (task.query_count >= kQueries) {  // tiles read several rows at once
+    const auto* bytes = static_cast<const char*>(task.rows);
+    const std::int64_t size = std::int64_t{task.row_count} * task.values * sizeof(Row);
+    for (std::int64_t i = 0; i < size; i += 64) __builtin_prefetch(bytes + i, 0, 2);
+  }
   for (; q + kQueries <= task.query_count; q += kQueries) {
     strip<Sums, kQueries, kRows, Row>(task, q);
   }
-  for (; q < task.query_count; ++q) strip<Sums, 1, kRowsAlone, Row>(task, q);
+  for (; q < task.query_count; ++q) strip<Sums, 1, 1, Row>(task, q);
 }
 
 constexpr ScanKernels make_scan_kernels(const char* name) {

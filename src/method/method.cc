@@ -174,7 +174,10 @@ std::vector<std::string> aggregator_names() {
   return names;
 }
 
+bool is_as_it_is(const Method& method) { return method.aggregator == kAsItIs; }
+
 bool has_trained_head(const Method& method) {
+  if (is_as_it_is(method)) return false;
   return std::find(std::begin(kPairing), std::end(kPairing), method.aggregator) ==
          std::end(kPairing);
 }
@@ -203,7 +206,14 @@ std::string method_name(const std::string& method,
                         const std::string& backbone,
                         const std::string& aggregator,
                         int descriptors_dimension) {
-  const std::string network = lower(backbone);
+  const std::size_t colon = backbone.find(':');
+  const std::string network = lower(backbone.substr(0, colon));
+  if (colon != std::string::npos && method.empty()) {  // ":FILE" is what choose_method() reads
+    const bool whole = network == "onnx" && aggregator.empty();
+    const std::string name =
+        whole ? network : pairing_name(network, aggregator.empty() ? "ria" : aggregator);
+    return with_dimension(name + backbone.substr(colon), descriptors_dimension);
+  }
   if (!aggregator.empty() || (!network.empty() && method.empty())) {
     return with_dimension(pairing_name(network, aggregator.empty() ? "ria" : aggregator),
                           descriptors_dimension);
@@ -244,8 +254,32 @@ MethodOptions resolve_options(const Method& method, const MethodOptions& options
   return o;
 }
 
+namespace {
+
+/// A network of one size reads no other, one of any size must be told.
+void check_size(const Preprocessing& own, const MethodOptions& options) {
+  const std::string& file = options.backbone.weights;
+  if (own.height > 0) {
+    const bool same = options.image_height == own.height && options.image_width == own.width;
+    if (same || !options.sized()) return;
+    throw std::invalid_argument(
+        fmt::format("{} reads pictures of {}x{} pixels: image_size {} {} or none was expected",
+                    file,
+                    own.height,
+                    own.width,
+                    own.height,
+                    own.width));
+  }
+  if (own.longest_side > 0 || own.shortest_side > 0 || options.sized()) return;
+  throw std::invalid_argument(fmt::format(
+      "{} reads pictures of any size: image_size, longest_side or native_size must be told", file));
+}
+
+}  // namespace
+
 Preprocessing method_preprocessing(const Backbone& backbone, const MethodOptions& options) {
   Preprocessing pre = backbone.preprocessing();
+  check_size(pre, options);
   if (!options.resize.empty()) pre.resize = parse_resize(options.resize);
   if (options.image_height > 0) {
     pre.height = options.image_height;

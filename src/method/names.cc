@@ -75,7 +75,8 @@ std::string to_string(Precision precision) { return name_of(kPrecisions, precisi
 std::string to_string(Facet facet) { return name_of(kFacets, facet); }
 std::string to_string(PositionRule rule) { return name_of(kPositionRules, rule); }
 std::string to_string(const Preprocessing& p) {
-  return fmt::format("{} {} {}x{} {} {} {} {}{} {} {}",
+  const bool standard = p.normalization == Normalization::kStandard;
+  return fmt::format("{} {} {}x{} {} {} {} {}{} {}{} {}",
                      to_string(p.resize),
                      static_cast<int>(p.normalization),
                      p.height,
@@ -86,6 +87,7 @@ std::string to_string(const Preprocessing& p) {
                      p.multiple,
                      p.round_size ? " rounded" : "",
                      fmt::join(p.mean, " "),
+                     standard ? fmt::format(" {}", fmt::join(p.deviation, " ")) : "",
                      p.load.ignore_orientation ? "as stored" : "upright");
 }
 Estimator parse_estimator(const std::string& name) { return parse(kEstimators, "estimator", name); }

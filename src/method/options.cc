@@ -55,6 +55,17 @@ json transformer_json(const BackboneOptions& o) {
   return object;
 }
 
+/// What was asked of an ONNX file; its own choices are told by the weights.
+json onnx_json(const OnnxOptions& o) {
+  json object = json::object();
+  if (!o.onnx_output.empty()) object["onnx_output"] = o.onnx_output;
+  if (!o.onnx_layout.empty()) object["onnx_layout"] = o.onnx_layout;
+  if (!o.onnx_normalization.empty()) object["onnx_normalization"] = o.onnx_normalization;
+  if (o.onnx_leading_tokens) object["onnx_leading_tokens"] = *o.onnx_leading_tokens;
+  if (o.onnx_multiple > 0) object["onnx_multiple"] = o.onnx_multiple;
+  return object;
+}
+
 json head_json(const Method& method, const MethodOptions& o) {
   if (method.aggregator == "ria") return ria_json(o.ria);
   if (method.aggregator == "gem") return gem_json(o.gem);
@@ -157,6 +168,11 @@ void take_backbone(Given& object, BackboneOptions& o) {
   take_name(object, "position_rule", o.position_rule, parse_position_rule);
   take(object, "stride", o.stride);
   take(object, "final_norm", o.final_norm);
+  take(object, "onnx_output", o.onnx.onnx_output);
+  take(object, "onnx_layout", o.onnx.onnx_layout);
+  take(object, "onnx_normalization", o.onnx.onnx_normalization);
+  take<int>(object, "onnx_leading_tokens", [&](int n) { o.onnx.onnx_leading_tokens = n; });
+  take(object, "onnx_multiple", o.onnx.onnx_multiple);
 }
 
 void take_rest(Given& object, MethodOptions& o) {
@@ -207,6 +223,7 @@ std::string options_json(const Method& method, const MethodOptions& options) {
     object["precision"] = to_string(o.backbone.precision);
   }
   if (method.backbone.starts_with("dino")) object.update(transformer_json(o.backbone));
+  if (method.backbone == "onnx") object.update(onnx_json(o.backbone.onnx));
   if (has_cross_image(method)) object["cross_image"] = o.cross_image;
   object.update(behind_head_json(o));
   object.update(picture_json(o));
@@ -241,11 +258,15 @@ MethodChoice choose_method(const std::string& text, const MethodOptions& options
     const std::size_t comma = rest.find(',');
     const std::string item = rest.substr(0, comma);
     const std::size_t equals = item.find('=');
-    if (equals == std::string::npos || equals == 0) {
+    const bool file = object.empty() && method.weights.empty() && method.backbone != "rootsift";
+    if (equals == std::string::npos && file && !item.empty()) {
+      object["weights"] = item;
+    } else if (equals == std::string::npos || equals == 0) {
       throw std::invalid_argument(
           fmt::format("method '{}': '{}' is not an option as key=value", text, item));
+    } else {
+      object[item.substr(0, equals)] = value_of(item.substr(equals + 1));
     }
-    object[item.substr(0, equals)] = value_of(item.substr(equals + 1));
     rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
   }
   try {

@@ -57,6 +57,7 @@ constexpr NamedBackbone kBackbones[] = {
     {"vgg",               "a VGG from a file",            "",                     0},
     {"dinov2",            "a DINOv2 from a file",         "",                     0},
     {"dino",              "a DINO from a file",           "",                     0},
+    {"onnx",              "an ONNX file",                 "",                     0},
 };
 
 struct NamedAggregator {
@@ -287,7 +288,8 @@ void add_anyloc(std::vector<Method>& rows) {
 
 /// Backbones that stand for any network of their kind.
 bool is_generic(const std::string& backbone) {
-  return backbone == "resnet" || backbone == "vgg" || backbone == "dinov2" || backbone == "dino";
+  return backbone == "resnet" || backbone == "vgg" || backbone == "dinov2" || backbone == "dino" ||
+         backbone == "onnx";
 }
 
 bool usual(const Method& row) {
@@ -316,8 +318,10 @@ std::vector<Method> pairing_rows() {
   std::vector<Method> rows;
   for (const NamedBackbone& backbone : kBackbones) {
     for (const NamedAggregator& aggregator : kAggregators) {
-      const char* any = is_generic(backbone.name) ? "-any" : "";
-      Method row{fmt::format("{}{}-{}", backbone.name, any, aggregator.name),
+      const std::string network = backbone.name;
+      // dinov2-gem and others are published methods.
+      const char* any = is_generic(network) && network != "onnx" ? "-any" : "";
+      Method row{fmt::format("{}{}-{}", network, any, aggregator.name),
                  backbone.name,
                  aggregator.name,
                  fmt::format("{}, {}", backbone.summary, aggregator.summary),
@@ -357,6 +361,14 @@ std::vector<Method> further_rows() {
     row.summary = "AnyLoc: VLAD of 32 published centres, " + domain;
     rows.push_back(std::move(row));
   }
+  rows.push_back({"onnx",
+                  "onnx",
+                  kAsItIs,
+                  "an ONNX file's own descriptor, or RIA of its patch features",
+                  "the file's own",
+                  "",
+                  0,
+                  {}});
   return rows;
 }
 

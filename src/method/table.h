@@ -7,6 +7,9 @@
 
 namespace ria {
 
+/// Aggregator of a network that gives the descriptor itself.
+constexpr char kAsItIs[] = "as_it_is";
+
 /// Every backbone with every aggregator that needs no training.
 std::vector<Method> pairing_rows();
 

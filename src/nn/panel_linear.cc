@@ -124,7 +124,7 @@ void PanelLinear::run_slices(Product product,
                              std::int64_t x_stride,
                              const Outputs& outputs) const {
   const int rows = kernels_->rows, lanes = kernels_->lanes, block = kBlockOutputs / rows;
-  const Finish& finish = outputs.finish;
+  const auto& [y, which, finish] = outputs;
   for (int k = 0; k < padded_inputs_; k += slice_) {
     const int length = std::min(slice_, padded_inputs_ - k);
     for (int group = 0; group < groups_; group += block) {
@@ -132,16 +132,16 @@ void PanelLinear::run_slices(Product product,
       const Finish part{k == 0 ? finish.bias + group * rows : nullptr,
                         finish.accumulate || k > 0,
                         k + slice_ >= padded_inputs_ ? finish.activation : Activation::kNone};
-      for (int p = 0; p < outputs.panels; ++p) {
-        product(
-            weights + offset(group, k),
-            static_cast<std::int64_t>(length) * rows,
-            std::min(block, groups_ - group),
-            x + p * x_stride + static_cast<std::int64_t>(k) * lanes,
-            length,
-            p + 1 == outputs.panels ? outputs.last_tokens : lanes,
-            outputs.y.data + p * outputs.y.stride + static_cast<std::int64_t>(group) * rows * lanes,
-            part);
+      for (int p = 0; p < which.panels; ++p) {
+        const std::int64_t lane = which.first_of(p);
+        product(weights + offset(group, k),
+                static_cast<std::int64_t>(length) * rows,
+                std::min(block, groups_ - group),
+                x + p * x_stride + static_cast<std::int64_t>(k) * lanes + lane,
+                length,
+                which.end_of(p, lanes) - static_cast<int>(lane),
+                y.data + p * y.stride + static_cast<std::int64_t>(group) * rows * lanes + lane,
+                part);
       }
     }
   }
@@ -150,7 +150,7 @@ void PanelLinear::run_slices(Product product,
 void PanelLinear::run_bf16(Panels x, const Outputs& outputs, LinearScratch& scratch) const {
   const std::int64_t stride = static_cast<std::int64_t>(padded_inputs_) * kernels_->lanes;
   auto* words = reinterpret_cast<std::uint32_t*>(scratch.quantized.data());
-  for (int p = 0; p < outputs.panels; ++p) {
+  for (int p = 0; p < outputs.which.panels; ++p) {
     kernels_->round_bf16(x.data + p * x.stride, inputs_, words + p * stride);
   }
   run_slices<std::uint32_t>(kernels_->product_bf16, pairs_.data(), words, stride, outputs);
@@ -158,12 +158,11 @@ void PanelLinear::run_bf16(Panels x, const Outputs& outputs, LinearScratch& scra
 
 void PanelLinear::run(Panels x,
                       Panels y,
-                      int panels,
-                      int last_tokens,
+                      const PanelLanes& which,
                       bool accumulate,
                       Activation activation,
                       LinearScratch& scratch) const {
-  const Outputs outputs{y, panels, last_tokens, {bias_.data(), accumulate, activation}};
+  const Outputs outputs{y, which, {bias_.data(), accumulate, activation}};
   switch (precision_) {
     case Precision::kFp32:
       return run_slices<float>(kernels_->product, weights_.data(), x.data, x.stride, outputs);

@@ -46,6 +46,16 @@ struct Panels {
   std::int64_t stride = 0;  ///< floats from a panel to the next
 };
 
+/// Which lanes of them: all, but for the first lanes of the first and the last of the last.
+struct PanelLanes {
+  int panels = 0;
+  int first = 0;  ///< of the first panel, at the beginning of a vector; int8: 0
+  int end = 0;    ///< of the last panel
+
+  int first_of(int panel) const { return panel == 0 ? first : 0; }
+  int end_of(int panel, int lanes) const { return panel + 1 == panels ? end : lanes; }
+};
+
 class PanelLinear {
  public:
   PanelLinear() = default;
@@ -55,13 +65,11 @@ class PanelLinear {
   int outputs() const { return outputs_; }
   int inputs() const { return inputs_; }
 
-  /// y = finish(W x + bias) for some panels, the last of which holds `last_tokens` tokens. A
-  /// panel's results do not depend on those it is run with. int8 empties the outlying channels of x
-  /// and the lanes that hold no token.
+  /// y = finish(W x + bias) for some lanes of some panels. A lane's results do not depend on those
+  /// it is run with. int8 empties the outlying channels of x and the lanes that are left out.
   void run(Panels x,
            Panels y,
-           int panels,
-           int last_tokens,
+           const PanelLanes& which,
            bool accumulate,
            Activation activation,
            LinearScratch& scratch) const;
@@ -78,8 +86,7 @@ class PanelLinear {
   /// Where results go.
   struct Outputs {
     Panels y;
-    int panels;
-    int last_tokens;
+    PanelLanes which;
     Finish finish;
   };
   template <typename Word, typename Product>

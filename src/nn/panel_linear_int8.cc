@@ -192,11 +192,12 @@ void PanelLinear::gather_weights(const std::vector<int>& inputs, float* packed) 
 }
 
 void PanelLinear::run_int8(Panels x, const Outputs& outputs, LinearScratch& scratch) const {
-  const int panels = outputs.panels, lanes = kernels_->lanes;
+  const int panels = outputs.which.panels, lanes = kernels_->lanes;
+  const int last_end = outputs.which.end;
   // What is left in lanes without a token must not decide which channels are outliers.
   float* last = x.data + (panels - 1) * x.stride;
-  for (int k = 0; k < inputs_ && outputs.last_tokens < lanes; ++k, last += lanes) {
-    std::fill(last + outputs.last_tokens, last + lanes, 0.0f);
+  for (int k = 0; k < inputs_ && last_end < lanes; ++k, last += lanes) {
+    std::fill(last + last_end, last + lanes, 0.0f);
   }
   for (int p = 0; p < panels; ++p) scratch.outliers[p] = find_outliers(x.data + p * x.stride);
   for (int first = 0, end = 0; first < panels; first = end) {
@@ -218,7 +219,7 @@ void PanelLinear::run_listed(const Outputs& outputs,
                              int begin,
                              int end,
                              LinearScratch& scratch) const {
-  const auto& [y, panels, last_tokens, finish] = outputs;
+  const auto& [y, which, finish] = outputs;
   const int rows = kernels_->rows, lanes = kernels_->lanes;
   const int count = static_cast<int>(scratch.outlier_list.size());
   if (count > 0) gather_weights(scratch.outlier_list, scratch.outlier_weights.data());
@@ -228,7 +229,7 @@ void PanelLinear::run_listed(const Outputs& outputs,
     for (int group = 0; group < groups_; group += block) {
       for (int p = first; p < std::min(end, first + some); ++p) {
         Finish part{finish.bias + group * rows, finish.accumulate, finish.activation};
-        const int tokens = p + 1 == panels ? last_tokens : lanes;
+        const int tokens = which.end_of(p, lanes);
         const int groups = std::min(block, groups_ - group);
         float* out = y.data + p * y.stride + static_cast<std::int64_t>(group) * rows * lanes;
         if (!outlying_.empty() || scratch.outliers[p].count > 0) {

@@ -113,9 +113,12 @@ void Transformer::run(const ReadPatches& patches,
   const int tokens = positions.rows(), lanes = net.kernels->lanes;
   std::unique_ptr<TransformerArena> arena = net.take(tokens, omp_get_max_threads());
   net.each_group(*arena, [&](Impl::Work work) {
-    for (int p = work.first; p < work.first + work.count; ++p) {
+    for (int i = 0; i < work.which.panels; ++i) {
+      const int p = work.first + i;
       float* panel = arena->x.data() + p * net.width(net.shape.dim);
-      for (int t = 0; t < lanes; ++t) {
+      // Also the lanes behind the last token.
+      const int end = p + 1 == arena->panels ? lanes : work.which.end_of(i, lanes);
+      for (int t = work.which.first_of(i); t < end; ++t) {
         const int token = p * lanes + t;
         for (int c = 0; c < net.shape.dim; ++c) {
           panel[c * lanes + t] = token < tokens ? positions(token, c) : 0.0f;

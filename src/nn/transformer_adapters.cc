@@ -53,14 +53,14 @@ void Transformer::Impl::leave_adapter(Work work, const TransformerAdapter& adapt
 void Transformer::Impl::start_side(Work work) const {
   const std::int64_t stride = width(shape.dim);
   std::copy_n(work.at(work.arena.x, stride).data,
-              work.count * stride,
+              work.which.panels * stride,
               work.at(work.arena.side, stride).data);
 }
 
 void Transformer::Impl::follow_side(Work work, const TransformerAdapter& adapter) const {
   const std::int64_t stride = width(shape.dim);
   const Panels x = work.at(work.arena.x, stride), y = work.at(work.arena.side, stride);
-  for (std::int64_t i = 0; i < work.count * stride; ++i) y.data[i] += x.data[i];
+  for (std::int64_t i = 0; i < work.which.panels * stride; ++i) y.data[i] += x.data[i];
   const Panels adapted{work.thread.adapted.data(), output_width(adapter.in)};
   work.run(adapter.in, y, adapted, false, Activation::kGelu);
   work.run(adapter.out, adapted, y, true);

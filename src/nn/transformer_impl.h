@@ -52,6 +52,8 @@ struct TransformerArena {
 struct Transformer::Impl {
   /// That meet the weights together, read from memory once for them.
   static constexpr int kMostPanels = 4;
+  /// A group that begins within a panel ends within another.
+  static constexpr int kMostTouched = kMostPanels + 1;
 
   TransformerShape shape;
   Precision precision;
@@ -78,12 +80,12 @@ struct Transformer::Impl {
   std::unique_ptr<TransformerArena> take(int tokens, int threads) const;
   void give_back(std::unique_ptr<TransformerArena> arena) const;
 
-  /// Some panels of a picture and the thread that works on them.
+  /// Some lanes of a picture and the thread that works on them.
   struct Work {
     TransformerArena& arena;
     TransformerArena::Thread& thread;
-    int first, count;
-    int last_tokens;
+    int first;  // panel
+    PanelLanes which;
     Panels at(AlignedBuffer<float>& buffer, std::int64_t stride) const {
       return {buffer.data() + first * stride, stride};
     }
@@ -92,9 +94,11 @@ struct Transformer::Impl {
              Panels y,
              bool accumulate,
              Activation activation = Activation::kNone) const {
-      layer.run(x, y, count, last_tokens, accumulate, activation, thread.linear);
+      layer.run(x, y, which, accumulate, activation, thread.linear);
     }
   };
+  /// Lanes that threads do not share: a vector where every step keeps to its own, else a panel.
+  int undivided(int threads) const;
   template <typename Run>
   void each_group(TransformerArena& arena, Run run) const;
 
@@ -117,18 +121,25 @@ struct Transformer::Impl {
   void write_out(Work work, const RowOf& row_of) const;
 };
 
-/// Splits the panels into groups of nearly equal size, the same number for every thread. The result
-/// does not depend on the split: every sum belongs to one token.
+/// Splits the tokens into groups of nearly equal size, the larger first, the same number for every
+/// thread. The result does not depend on the split: every sum belongs to one token.
 template <typename Run>
 void Transformer::Impl::each_group(TransformerArena& arena, Run run) const {
-  const int share = arena.threads * kMostPanels;
-  const int groups = std::min(arena.panels, arena.threads * ((arena.panels + share - 1) / share));
+  const int lanes = kernels->lanes, unit = undivided(arena.threads);
+  const int units = (arena.tokens + unit - 1) / unit;
+  const int share = arena.threads * kMostPanels * lanes / unit;
+  const int groups = std::min(units, arena.threads * ((units + share - 1) / share));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(arena.threads)
   for (int g = 0; g < groups; ++g) {
-    const int first = static_cast<int>(static_cast<std::int64_t>(arena.panels) * g / groups);
-    const int end = static_cast<int>(static_cast<std::int64_t>(arena.panels) * (g + 1) / groups);
-    const int last = std::min(kernels->lanes, arena.tokens - (end - 1) * kernels->lanes);
-    run(Work{arena, arena.scratch[omp_get_thread_num()], first, end - first, last});
+    const auto start = [&](int i) {
+      return (units / groups * i + std::min(i, units % groups)) * unit;
+    };
+    const int first = start(g), end = std::min(start(g + 1), arena.tokens);
+    const int panel = first / lanes, last = (end - 1) / lanes;
+    run(Work{arena,
+             arena.scratch[omp_get_thread_num()],
+             panel,
+             {last + 1 - panel, first - panel * lanes, end - last * lanes}});
   }
 }
 

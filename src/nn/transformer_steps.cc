@@ -43,13 +43,13 @@ std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int 
                                         has_facet ? output_width(facet) : 0});
   arena->scratch.resize(threads);
   for (TransformerArena::Thread& thread : arena->scratch) {
-    thread.normalized = AlignedBuffer<float>(kMostPanels * panel);
-    thread.hidden = AlignedBuffer<float>(kMostPanels * widest);
+    thread.normalized = AlignedBuffer<float>(kMostTouched * panel);
+    thread.hidden = AlignedBuffer<float>(kMostTouched * widest);
     thread.attention =
         AlignedBuffer<float>(kernels->attention_scratch + kMostQueryPanels * width(head() / 4));
     if (blocks.empty()) continue;
     for (const PanelLinear* layer : blocks[0].layers()) {
-      layer->reserve(kMostPanels, thread.linear);
+      layer->reserve(kMostTouched, thread.linear);
     }
     for (const std::optional<TransformerAdapter>* adapter :
          {&blocks[0].adapter1, &blocks[0].adapter2}) {
@@ -60,6 +60,14 @@ std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int 
     }
   }
   return arena;
+}
+
+int Transformer::Impl::undivided(int threads) const {
+  const bool adapted = std::any_of(body->blocks.begin(), body->blocks.end(), [](const auto& block) {
+    return block.adapter1 || block.adapter2;
+  });
+  const bool own = threads > 1 && !integers() && !adapted && body->side.empty();
+  return own ? kernels->width : kernels->lanes;
 }
 
 std::unique_ptr<TransformerArena> Transformer::Impl::take(int tokens, int threads) const {
@@ -85,7 +93,7 @@ void Transformer::Impl::give_back(std::unique_ptr<TransformerArena> arena) const
 
 void Transformer::Impl::embed(Work work, const ReadPatches& patches) const {
   const std::int64_t stride = width(body->embedding.inputs());
-  for (int p = 0; p < work.count; ++p) {
+  for (int p = 0; p < work.which.panels; ++p) {
     const int first = (work.first + p) * kernels->lanes;
     const int count = std::min(kernels->lanes, work.arena.tokens - first);
     patches(first, count, kernels->lanes, work.thread.hidden.data() + p * stride);
@@ -99,9 +107,13 @@ void Transformer::Impl::embed(Work work, const ReadPatches& patches) const {
 void Transformer::Impl::normalize(Work work, AlignedBuffer<float>& tokens) const {
   const std::int64_t stride = width(shape.dim);
   const Panels x = work.at(tokens, stride);
-  for (int p = 0; p < work.count; ++p) {
-    kernels->normalize(
-        x.data + p * stride, shape.dim, shape.eps, work.thread.normalized.data() + p * stride);
+  for (int p = 0; p < work.which.panels; ++p) {
+    const std::int64_t at = p * stride + work.which.first_of(p);
+    kernels->normalize(x.data + at,
+                       shape.dim,
+                       shape.eps,
+                       work.which.end_of(p, kernels->lanes) - work.which.first_of(p),
+                       work.thread.normalized.data() + at);
   }
 }
 
@@ -116,7 +128,7 @@ void Transformer::Impl::start_block(Work work, const TransformerBlock& block) co
 
 void Transformer::Impl::quantize_heads(Work work) const {
   TransformerArena& arena = work.arena;
-  for (int p = work.first; p < work.first + work.count; ++p) {
+  for (int p = work.first; p < work.first + work.which.panels; ++p) {
     for (int h = 0; h < shape.heads; ++h) {
       const std::int64_t slot = static_cast<std::int64_t>(h) * arena.panels + p;
       const float* key =
@@ -180,7 +192,7 @@ void Transformer::Impl::add_attended(Work work, const TransformerBlock& block) c
   const Panels y{work.thread.normalized.data(), stride};  // free until the second norm
   const Panels adapted{work.thread.adapted.data(), output_width(block.adapter1->in)};
   work.run(block.proj, attended, y, false);
-  for (int p = 0; p < work.count; ++p) {
+  for (int p = 0; p < work.which.panels; ++p) {
     const float* from = y.data + p * stride;
     float* to = x.data + p * stride;
     for (int c = 0; c < shape.dim; ++c, from += kernels->lanes, to += kernels->lanes) {
@@ -208,7 +220,7 @@ void Transformer::Impl::finish_block(Work work, const TransformerBlock& block) c
   const Panels hidden{work.thread.hidden.data(), up_stride};
   work.run(
       block.up, normalized, hidden, false, shape.gated ? Activation::kNone : Activation::kGelu);
-  for (int p = 0; shape.gated && p < work.count; ++p) {
+  for (int p = 0; shape.gated && p < work.which.panels; ++p) {
     float* gate = hidden.data + p * up_stride;
     kernels->gate(gate, gate + width(shape.hidden), shape.hidden, gate);
   }
@@ -229,11 +241,10 @@ void Transformer::Impl::write_out(Work work, const RowOf& row_of) const {
     work.run(facet, from, y, false);
     from = y;
   }
-  for (int p = 0; p < work.count; ++p) {
+  for (int p = 0; p < work.which.panels; ++p) {
     const int first = (work.first + p) * kernels->lanes;
-    const int count = std::min(kernels->lanes, work.arena.tokens - first);
     const float* panel = from.data + p * from.stride;
-    for (int t = 0; t < count; ++t) {
+    for (int t = work.which.first_of(p); t < work.which.end_of(p, kernels->lanes); ++t) {
       float* row = row_of(first + t);
       if (row == nullptr) continue;
       for (int c = 0; c < channels; ++c) row[c] = panel[c * kernels->lanes + t];

@@ -121,6 +121,7 @@ std::unique_ptr<Aggregator> make_head(const Method& method,
                                       const Fitted& fitted,
                                       const TensorFile* weights) {
   if (method.aggregator == "gem") return make_gem(feature_dim, options.gem);
+  if (is_as_it_is(method)) return make_mean(feature_dim, false);  // of one row
   if (method.aggregator == "mean") return make_mean(feature_dim, options.gem.normalize_patches);
   const Matrix& centres = at(fitted, kCentres);
   if (method.aggregator == "vlad") {

@@ -49,9 +49,18 @@ std::shared_ptr<Backbone> backbone_of(const Method& method,
   return make_backbone(backbone_name(method, weights), asked);
 }
 
+std::string onnx_key(const OnnxOptions& o) {
+  return fmt::format(" {} {} {} {} {}",
+                     o.onnx_output,
+                     o.onnx_layout,
+                     o.onnx_normalization,
+                     o.onnx_leading_tokens.value_or(-1),
+                     o.onnx_multiple);
+}
+
 /// What two methods must have in common to share a backbone.
 std::string network_key(const Method& method, const BackboneOptions& o) {
-  return fmt::format("{} {} {} {} {} {} {} {}",
+  return fmt::format("{} {} {} {} {} {} {} {}{}",
                      method.backbone,
                      o.cut,
                      to_string(o.precision),
@@ -59,7 +68,8 @@ std::string network_key(const Method& method, const BackboneOptions& o) {
                      o.facet ? to_string(*o.facet) : "",
                      o.position_rule ? to_string(*o.position_rule) : "",
                      o.stride,
-                     o.final_norm);
+                     o.final_norm,
+                     method.backbone == "onnx" ? onnx_key(o.onnx) : "");
 }
 
 std::string backbone_key(const Method& method, const MethodOptions& options) {
@@ -72,6 +82,24 @@ std::string said_network_sha256(const TensorFile* weights) {
   if (weights == nullptr || !is_ria_ft(*weights)) return "";
   const auto found = weights->metadata().find("backbone_sha256");
   return found == weights->metadata().end() ? "" : found->second;
+}
+
+/// What an ONNX file gives is known when it is read: its patches are aggregated, by RIA if nothing
+/// is said, and its descriptor is taken as it is.
+const Method& fitting_method(const Method& method,
+                             const MethodOptions& options,
+                             const Backbone& backbone) {
+  if (!backbone.is_global()) {
+    return is_as_it_is(method) ? find_method(method.backbone + "-ria") : method;
+  }
+  const bool reranked = !options.rerank.empty() && options.rerank != "none";
+  if (!is_as_it_is(method) || reranked) {
+    throw std::invalid_argument(fmt::format(
+        "{} gives a descriptor, no patches for {}",
+        options.backbone.weights,
+        reranked ? "rerank " + options.rerank : method.aggregator + ": method onnx was expected"));
+  }
+  return method;
 }
 
 }  // namespace
@@ -88,6 +116,7 @@ RecognizerParts::RecognizerParts(const Method& row, const MethodOptions& asked)
 }
 
 void RecognizerParts::make(const TensorFile* weights) {
+  method = &fitting_method(*method, options, *backbone);
   network_sha256 = said_network_sha256(weights);
   preprocessing = method_preprocessing(*backbone, options);
   fitted.merge(read_fitted(*method, backbone->dim(), options));

@@ -12,6 +12,7 @@
 
 #include "ria/backbone.h"
 #include "ria/matrix.h"
+#include "ria/train.h"
 
 namespace ria {
 
@@ -79,20 +80,12 @@ struct NetworkShape {
   std::vector<HeadShape> heads;
 };
 
-/// Workers of a run, as RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT say.
-struct Workers {
-  int rank = 0;
-  int count = 1;
-  std::string address = "127.0.0.1";
-  int port = 29500;
-  int timeout_seconds = 40;  ///< of any exchange: a lost worker is known after it
-};
-
 struct EngineOptions {
-  std::string device = "cpu";      ///< cpu, cuda or cuda:N
-  std::string precision = "fp32";  ///< of the trunk: fp32, bf16 or fp16; heads are always fp32
-  int num_threads = 0;             ///< 0: all cores
-  double ms_alpha = 1;             ///< multi-similarity loss
+  std::string device = "cpu";  ///< cpu, cuda or cuda:N
+  /// Of the trunk and of the heads' projections: fp32, bf16 or fp16. Everything behind is fp32.
+  std::string precision = "fp32";
+  int num_threads = 0;  ///< 0: all cores
+  double ms_alpha = 1;  ///< multi-similarity loss
   double ms_beta = 50;
   double ms_base = 0;
   double miner_eps = 0.1;        ///< multi-similarity miner; negative: all pairs
@@ -101,7 +94,7 @@ struct EngineOptions {
   double adam_beta2 = 0.999;
   double adam_eps = 1e-8;
   double clip_norm = 0;  ///< largest norm of all gradients together; 0: none
-  Workers workers;
+  TrainWorkers workers;
 };
 
 /// Pictures of one size. `values`: count x 3 x height x width pixels at entry 0; behind it

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <stdexcept>
 
 #include "pipeline/over_pictures.h"
@@ -14,6 +15,7 @@
 #include "ria/weights.h"
 #include "util/hash.h"
 #include "util/parallel.h"
+#include "util/random.h"
 
 namespace ria {
 
@@ -104,7 +106,7 @@ std::string FrozenFeatures::content(int picture) const {
 FeatureCache FrozenFeatures::cache(int variant) const {
   std::string key = fmt::format("{} | {}", source_.key, to_string(preprocessing_));
   if (variant > 0) {
-    key += fmt::format(" | {} seed {} variant {}", options_.augment.key(), options_.seed, variant);
+    key += fmt::format(" | {} variant {}", options_.augment.key(), variant);
   }
   return {options_.folder, key};
 }
@@ -117,8 +119,10 @@ EntryValues FrozenFeatures::make(const Image& picture,
                                  const std::string& content,
                                  int variant) const {
   if (variant == 0) return run(picture);
-  constexpr int kNoEpoch = -1;  // no cached variant is one that an epoch draws
-  const std::uint64_t seed = augment_seed(options_.seed, kNoEpoch, number_of(content), variant);
+  // Of no run's seed and no epoch: runs of all seeds share what is kept.
+  constexpr std::uint32_t kAnySeed = 0;
+  constexpr int kNoEpoch = -1;
+  const std::uint64_t seed = augment_seed(kAnySeed, kNoEpoch, number_of(content), variant);
   return run(augmented(picture, options_.augment, seed));
 }
 
@@ -196,6 +200,29 @@ FrozenFeatures::Entry FrozenFeatures::entry(const PictureVariant& wanted) const 
   return make_and_keep(load(wanted.picture), sha256, wanted.variant);
 }
 
+FrozenFeatures::Entry FrozenFeatures::Entry::drawn(const PatchDraw& draw,
+                                                   const PictureVariant& own) const {
+  const int patches = height * width, leading = rows() - patches;
+  if (draw.patches == 0 || draw.patches >= patches) return *this;
+  SplitMix64 random(mixed_seed({draw.seed,
+                                static_cast<std::uint64_t>(own.picture),
+                                static_cast<std::uint64_t>(own.variant)}));
+  std::vector<int> taken(at(patches));
+  std::iota(taken.begin(), taken.end(), leading);
+  shuffle(taken, random);
+  taken.resize(at(draw.patches));
+  std::sort(taken.begin(), taken.end());
+  const std::size_t row = at(channels) * item_size(values.dtype);
+  std::vector<std::uint8_t> bytes(
+      values.bytes.begin(), values.bytes.begin() + leading * static_cast<std::ptrdiff_t>(row));
+  for (const int one : taken) {
+    const auto from = values.bytes.begin() + static_cast<std::ptrdiff_t>(at(one) * row);
+    bytes.insert(bytes.end(), from, from + static_cast<std::ptrdiff_t>(row));
+  }
+  const std::int64_t left = leading + draw.patches;
+  return {draw.patches, 1, channels, make_tensor(values.dtype, {left, channels}, std::move(bytes))};
+}
+
 void FrozenFeatures::fill_from(std::span<const Entry> entries, TrainBatch& batch) const {
   batch.count = static_cast<int>(entries.size());
   if (entries.empty()) return batch.values.clear();
@@ -246,9 +273,10 @@ std::vector<Failure> FrozenFeatures::fill_with(
 }
 
 std::vector<Failure> FrozenFeatures::fill(std::span<const PictureVariant> wanted,
-                                          TrainBatch& batch) const {
+                                          TrainBatch& batch,
+                                          const PatchDraw& draw) const {
   return fill_with(
-      wanted, [this](const PictureVariant& one) { return entry(one); }, batch);
+      wanted, [&](const PictureVariant& one) { return entry(one).drawn(draw, one); }, batch);
 }
 
 std::vector<Failure> FrozenFeatures::fill_fresh(std::span<const int> pictures,

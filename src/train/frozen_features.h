@@ -3,6 +3,7 @@
 // half precision, and served in batches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,9 +14,9 @@
 #include <vector>
 
 #include "pipeline/feature_cache.h"
+#include "places/augment.h"
 #include "ria/recognizer.h"
 #include "ria/train.h"
-#include "train/augment.h"
 #include "train/engine.h"
 #include "train/network.h"
 
@@ -25,6 +26,13 @@ namespace ria {
 struct PictureVariant {
   int picture = 0;  ///< position in the list of pictures
   int variant = 0;
+};
+
+/// Which patches of its pictures a batch takes: so many, by the seed others of every picture; 0:
+/// all.
+struct PatchDraw {
+  int patches = 0;
+  std::uint64_t seed = 0;
 };
 
 /// The frozen part and what its values depend on.
@@ -41,7 +49,7 @@ struct FrozenOptions {
   std::filesystem::path folder;  ///< of the cache; empty: "features" in the cache folder
   AugmentOptions augment;        ///< image_size is the size of all variants
   bool own_size = false;         ///< pictures are sized as the backbone does it; variant 0 only
-  std::uint32_t seed = 42;       ///< of augmentation
+  std::uint32_t seed = 42;       ///< of what fill_fresh() makes; variants are the same for all
   bool ignore_orientation = false;
   int num_threads = 0;  ///< 0: all cores
 };
@@ -69,9 +77,10 @@ class FrozenFeatures {
 
   /// Fills everything but labels, in the memory that `batch` has: a run asks for thousands of the
   /// same size. What is not in the cache is computed and kept. Pictures that cannot be read are
-  /// reported; the batch is then as it was.
+  /// reported; the batch is then as it was. Patches that are drawn stand in one column.
   [[nodiscard]] std::vector<Failure> fill(std::span<const PictureVariant> wanted,
-                                          TrainBatch& batch) const;
+                                          TrainBatch& batch,
+                                          const PatchDraw& draw = {}) const;
 
   /// The same of pictures augmented for this epoch alone, one that is wanted again otherwise each
   /// time; nothing is kept.
@@ -85,7 +94,11 @@ class FrozenFeatures {
     int height = 0;
     int width = 0;
     int channels = 0;
-    Tensor values;
+    Tensor values;  ///< rows of `channels`: those that are no patches first
+
+    int rows() const { return static_cast<int>(values.size() / std::max(channels, 1)); }
+    /// With some of the patches only.
+    Entry drawn(const PatchDraw& draw, const PictureVariant& own) const;
   };
 
   Image load(int picture) const;

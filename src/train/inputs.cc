@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "util/parallel.h"
+#include "util/random.h"
 
 namespace ria {
 
@@ -163,38 +164,42 @@ std::vector<PictureVariant> TrainInputs::variants_of_epoch(const std::vector<int
   std::vector<PictureVariant> wanted;
   for (const int picture : pictures) {
     const int turn = epoch + picture + times[picture]++;
-    wanted.push_back({picture, variants_ == 0 ? 0 : 1 + turn % variants_});
+    wanted.push_back({picture, turn % (variants_ + 1)});
   }
   return wanted;
 }
 
-TrainingShare TrainInputs::make(const PictureBatch& batch, int epoch) {
+TrainingShare TrainInputs::make(const PictureBatch& batch, int epoch, TrainingShare memory) {
   const PictureBatch share =
       share_of(batch, options_.pictures_per_place, workers_.rank, workers_.count);
   for (;;) {
     PictureBatch own = with_readable(share);
-    TrainingShare made;
+    const PatchDraw draw{options_.patches_per_step,
+                         mixed_seed({options_.seed, static_cast<std::uint64_t>(epoch)})};
     const std::vector<Failure> failures =
-        variants_ < 0 ? training_.fill_fresh(own.pictures, epoch, made.batch)
-                      : training_.fill(variants_of_epoch(own.pictures, epoch), made.batch);
+        variants_ < 0 ? training_.fill_fresh(own.pictures, epoch, memory.batch)
+                      : training_.fill(variants_of_epoch(own.pictures, epoch), memory.batch, draw);
     if (remember(failures, 0)) continue;
-    made.batch.labels = std::move(own.labels);
-    made.pictures = std::move(own.pictures);
-    return made;
+    memory.batch.labels = std::move(own.labels);
+    memory.pictures = std::move(own.pictures);
+    return memory;
   }
 }
 
 TrainingShare TrainInputs::training(const std::vector<PictureBatch>& batches,
                                     int epoch,
-                                    int number) {
+                                    int number,
+                                    TrainingShare memory) {
   const bool there = ahead_.share.valid() && ahead_.epoch == epoch && ahead_.number == number;
-  TrainingShare share = there ? ahead_.share.get() : make(batches[number], epoch);
+  TrainingShare share =
+      there ? ahead_.share.get() : make(batches[number], epoch, std::move(memory));
   ahead_ = {};
   if (ahead_of_engine_ && number + 1 < std::ssize(batches)) {
     ahead_ = {epoch,
               number + 1,
-              std::async(std::launch::async,
-                         [this, epoch, next = batches[number + 1]] { return make(next, epoch); })};
+              std::async(std::launch::async, [this, epoch, next = batches[number + 1]] {
+                return make(next, epoch, {});
+              })};
   }
   return share;
 }

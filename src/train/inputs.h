@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "places/batches.h"
 #include "ria/train.h"
-#include "train/batches.h"
 #include "train/engine.h"
 #include "train/frozen_features.h"
 #include "train/network.h"
@@ -47,8 +47,12 @@ class TrainInputs {
 
   /// This worker's share of batches[number] of an epoch, with labels; follows from these, the seed
   /// and which pictures can be read. The next of its place stands for one that cannot; a place that
-  /// has none is left out.
-  TrainingShare training(const std::vector<PictureBatch>& batches, int epoch, int number);
+  /// has none is left out. `memory` is a share that is no longer needed: batches are large, and
+  /// their pages are slow to come by.
+  TrainingShare training(const std::vector<PictureBatch>& batches,
+                         int epoch,
+                         int number,
+                         TrainingShare memory = {});
   /// Training pictures as they are, at the size of training, but for those that cannot be read.
   TrainBatch plain(const std::vector<int>& pictures);
   /// A picture of the validation set as the finished model reads it: database first, then queries.
@@ -66,7 +70,7 @@ class TrainInputs {
 
  private:
   void prepare(FrozenFeatures& features, int count, int variants, int number, const Meet& meet);
-  TrainingShare make(const PictureBatch& batch, int epoch);
+  TrainingShare make(const PictureBatch& batch, int epoch, TrainingShare memory);
   std::vector<PictureVariant> variants_of_epoch(const std::vector<int>& pictures, int epoch) const;
   PictureBatch with_readable(const PictureBatch& batch) const;
   /// `number` is added to their positions. Returns whether there were any.

@@ -12,7 +12,7 @@ namespace ria {
 
 namespace {
 
-constexpr int kMostPictures = 4000;
+constexpr int kMostPictures = 1000;
 constexpr int kTogether = 64;  // pictures at once: sums of so many rows are products of matrices
 
 int values_of(const HeadShape& head) { return head.d * (head.d + 1) / 2; }

@@ -16,7 +16,7 @@ namespace ria {
 /// pictures share; whitened ones are mostly noise.
 Matrix half_whitened(const EigenMatrixD& moments, int out);
 
-/// Fits the directions of every head whose MLP is zero still, on the vectors of up to 4000 of
+/// Fits the directions of every head whose MLP is zero still, on the vectors of up to 1000 of
 /// `pictures` pictures, handed over by `batch` a few at a time (each worker its share; fewer
 /// than asked for where some cannot be read), and sets the engine's tensors. `meet` is told between
 /// them how many are done of how many, and may throw. Second moments are not centred, and half

@@ -48,6 +48,7 @@ void add_network(const TrainOptions& o, ordered_json& all) {
 void add_batches(const TrainOptions& o, ordered_json& all) {
   all["places_per_batch"] = o.places_per_batch;
   all["pictures_per_place"] = o.pictures_per_place;
+  all["patches_per_step"] = o.patches_per_step;
   all["image_size"] = o.image_size;
   all["eval_image_size"] = o.eval_image_size;
   all["augment"] = o.augment;

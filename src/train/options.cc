@@ -44,6 +44,19 @@ void check_augment(const std::string& augment) {
       fmt::format("augment is '{}', standard, none or cached:N was expected", augment));
 }
 
+void check_patches(const TrainOptions& options) {
+  if (options.patches_per_step == 0) return;
+  if (options.patches_per_step < 2) {
+    throw std::invalid_argument(fmt::format(
+        "patches_per_step is {}, 0 (all) or at least 2 was expected", options.patches_per_step));
+  }
+  if (options.unfreeze > 0 || options.augment == "standard") {
+    throw std::invalid_argument(
+        "patches_per_step goes with unfreeze 0 and augment none or cached:N: elsewhere the network "
+        "needs all patches");
+  }
+}
+
 void check_device(const std::string& device) {
   const bool cuda = device == "cuda" || (device.starts_with("cuda:") && device.size() > 5 &&
                                          device.find_first_not_of("0123456789", 5) == device.npos);
@@ -63,6 +76,9 @@ void TrainOptions::validate() const {
   if (backbone == "rootsift") {
     throw std::invalid_argument("backbone rootsift is no network: there is nothing to train in it");
   }
+  if (backbone == "onnx") {
+    throw std::invalid_argument("backbone onnx cannot be trained: an ONNX file is only run");
+  }
   at_least("unfreeze", unfreeze, 0);
   at_least("heads", heads, 1);
   at_least("d", d, 1);
@@ -80,6 +96,7 @@ void TrainOptions::validate() const {
   at_least("eval_image_size", eval_image_size, 0);
   check_augment(augment);
   augmentation.validate();
+  check_patches(*this);
   at_least("epochs", epochs, 0);
   at_least("min_steps", min_steps, 1);
   above_zero("lr", lr);

@@ -46,8 +46,7 @@ EngineOptions engine_options(const TrainOptions& options, const TrainWorkers& wo
   engine.miner_eps = options.miner_eps;
   engine.weight_decay = options.weight_decay;
   engine.clip_norm = options.clip_norm;
-  engine.workers = {
-      workers.rank, workers.count, workers.address, workers.port, workers.timeout_seconds};
+  engine.workers = workers;
   return engine;
 }
 
@@ -217,7 +216,8 @@ void Trainer::run_epoch() {
 void Trainer::step(const std::vector<PictureBatch>& batches) {
   const auto start = Clock::now();
   const PictureBatch& batch = batches[position_.batch];
-  const TrainingShare own = inputs_->training(batches, position_.epoch, position_.batch);
+  share_ = inputs_->training(batches, position_.epoch, position_.batch, std::move(share_));
+  const TrainingShare& own = share_;
   if (own.pictures.empty()) inputs_->check_any_readable();
   if (writes() && step_seconds_ > kLongStep) writer_.arm(checkpoint());
   const double share = rate_share(options_, step_, steps_);

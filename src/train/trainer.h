@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "places/batches.h"
 #include "ria/train.h"
-#include "train/batches.h"
 #include "train/checkpoint.h"
 #include "train/engine.h"
 #include "train/inputs.h"
@@ -68,6 +68,7 @@ class Trainer {
   long long steps_ = 0;  // of the whole run
   long long step_ = 0;   // done
   TrainPosition position_;
+  TrainingShare share_;  // of the step
   Clock::time_point started_, last_saved_;
   double step_seconds_ = 0;  // of late
 };

@@ -26,6 +26,8 @@ int resolve_threads(int num_threads) {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+int thread_cores() { return omp_get_max_threads(); }
+
 void parallel_for(int count,
                   int num_threads,
                   const std::function<void(int)>& body,

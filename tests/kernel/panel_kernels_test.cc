@@ -50,12 +50,13 @@ LinearSource source_of(const EigenMatrix& weight, const std::vector<float>& bias
           bias};
 }
 
-/// Runs a layer on `tokens` columns and returns them.
+/// Runs a layer on `tokens` columns and returns them; `split`: those from this token on apart.
 EigenMatrix run(const PanelKernels& kernels,
                 const PanelLinear& layer,
                 const EigenMatrix& x,
                 const EigenMatrix& y,
-                Activation activation = Activation::kNone) {
+                Activation activation = Activation::kNone,
+                int split = 0) {
   const int lanes = kernels.lanes, tokens = static_cast<int>(x.cols());
   const int panels = (tokens + lanes - 1) / lanes;
   const int outputs = (layer.outputs() + kernels.rows - 1) / kernels.rows * kernels.rows;
@@ -70,13 +71,19 @@ EigenMatrix run(const PanelKernels& kernels,
   }
   LinearScratch scratch;
   layer.reserve(panels, scratch);
-  layer.run({in.data(), static_cast<std::int64_t>(layer.inputs()) * lanes},
-            {out.data(), static_cast<std::int64_t>(outputs) * lanes},
-            panels,
-            tokens - (panels - 1) * lanes,
-            y.size() > 0,
-            activation,
-            scratch);
+  const auto run_lanes = [&](int first, int end) {
+    const std::int64_t in_stride = static_cast<std::int64_t>(layer.inputs()) * lanes;
+    const std::int64_t out_stride = static_cast<std::int64_t>(outputs) * lanes;
+    const int panel = first / lanes, last = (end - 1) / lanes;
+    layer.run({in.data() + panel * in_stride, in_stride},
+              {out.data() + panel * out_stride, out_stride},
+              {last + 1 - panel, first % lanes, end - last * lanes},
+              y.size() > 0,
+              activation,
+              scratch);
+  };
+  if (split > 0) run_lanes(0, split);
+  run_lanes(split, tokens);
   EigenMatrix result(layer.outputs(), tokens);
   for (int t = 0; t < tokens; ++t) {
     for (int c = 0; c < layer.outputs(); ++c) result(c, t) = at(out.data(), outputs, c, t);
@@ -106,6 +113,10 @@ TEST_P(PanelKernelsTest, LinearLayersOfAnyShape) {
     EXPECT_LE(worst(run(kernels_, layer, x, before), exact + before.cast<double>()), 1e-5);
     EXPECT_LE(worst(run(kernels_, layer, x, {}, Activation::kGelu), exact.unaryExpr(&gelu)), 1e-5);
     EXPECT_LE(worst(run(kernels_, layer, x, {}, Activation::kRelu), exact.cwiseMax(0)), 1e-5);
+    for (int split = kernels_.width; split < tokens; split += kernels_.width) {
+      EXPECT_EQ(run(kernels_, layer, x, before, Activation::kGelu, split),
+                run(kernels_, layer, x, before, Activation::kGelu));
+    }
   }
 }
 
@@ -210,7 +221,7 @@ TEST_P(PanelKernelsTest, NormalizesEachToken) {
   const int channels = 192;
   const auto x = random_buffer(channels * lanes_, 3, 5);
   AlignedBuffer<float> y(channels * lanes_);
-  kernels_.normalize(x.data(), channels, 1e-6f, y.data());
+  kernels_.normalize(x.data(), channels, 1e-6f, kernels_.lanes, y.data());
   for (int t = 0; t < lanes_; ++t) {
     double mean = 0, variance = 0, worst = 0;
     for (int c = 0; c < channels; ++c) mean += x.data()[c * lanes_ + t] / channels;

@@ -83,6 +83,40 @@ TEST_F(FrozenFeaturesTest, ServesWhatTheNetworkMakesRoundedToHalves) {
   }
 }
 
+TEST_F(FrozenFeaturesTest, DrawsOtherPatchesOfEveryPictureBySeed) {
+  const FrozenFeatures all = features();
+  constexpr int kPatches = 6, kChannels = 3;
+  const std::vector<PictureVariant> wanted{{3, 0}, {1, 0}};
+  TrainBatch whole, drawn, same, other, most;
+  EXPECT_TRUE(all.fill(wanted, whole).empty());
+  EXPECT_TRUE(all.fill(wanted, drawn, {kPatches, 1}).empty());
+  EXPECT_TRUE(all.fill(wanted, same, {kPatches, 1}).empty());
+  EXPECT_TRUE(all.fill(wanted, other, {kPatches, 2}).empty());
+  EXPECT_TRUE(all.fill(wanted, most, {16, 1}).empty());
+  EXPECT_EQ(drawn.height * drawn.width, kPatches);
+  EXPECT_EQ(drawn.values, same.values);
+  EXPECT_NE(drawn.values, other.values);
+  EXPECT_EQ(most.values, whole.values);
+  EXPECT_EQ(most.height, whole.height);
+  const auto row = [](const TrainBatch& batch, int patches, int picture, int patch) {
+    const auto at = batch.values.begin() + (picture * patches + patch) * kChannels;
+    return std::vector<float>(at, at + kChannels);
+  };
+  // Each is a patch of its own picture, and none comes twice.
+  std::vector<std::set<int>> taken(2);
+  for (int picture = 0; picture < 2; ++picture) {
+    for (int i = 0; i < kPatches; ++i) {
+      for (int patch = 0; patch < 16; ++patch) {
+        if (row(drawn, kPatches, picture, i) == row(whole, 16, picture, patch)) {
+          taken[picture].insert(patch);
+        }
+      }
+    }
+    EXPECT_EQ(taken[picture].size(), kPatches);
+  }
+  EXPECT_NE(taken[0], taken[1]);
+}
+
 TEST_F(FrozenFeaturesTest, RunsTheNetworkOnceForEachVariantAndNeverAgain) {
   FrozenFeatures first = features();
   std::vector<int> told;
@@ -123,16 +157,16 @@ TEST_F(FrozenFeaturesTest, KeepsApartWhatDependsOnOtherOptions) {
   features().prepare(1);
   options_.seed = 7;
   features().prepare(1);
-  EXPECT_EQ(part_->runs, 5 * 3) << "plain pictures do not depend on the seed";
+  EXPECT_EQ(part_->runs, 5 * 2) << "runs of all seeds share what is kept";
   options_.augment.rand_magnitude = 20;
   features().prepare(1);
-  EXPECT_EQ(part_->runs, 5 * 4);
+  EXPECT_EQ(part_->runs, 5 * 3);
   options_.augment.image_size = 40;
   features().prepare(1);
-  EXPECT_EQ(part_->runs, 5 * 6);
+  EXPECT_EQ(part_->runs, 5 * 5);
   source_.key = "other";
   features().prepare(0);
-  EXPECT_EQ(part_->runs, 5 * 7);
+  EXPECT_EQ(part_->runs, 5 * 6);
 }
 
 TEST_F(FrozenFeaturesTest, ANetworkIsKnownByAllThatDecidesItsValues) {

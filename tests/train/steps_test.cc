@@ -41,7 +41,7 @@ TEST(Schedule, RisesOverTheWarmUp) {
 TEST(Schedule, EpochsGiveEnoughSteps) {
   TrainOptions options;
   EXPECT_EQ(epochs_of(options, 1000), 4);
-  EXPECT_EQ(epochs_of(options, 30), 14);
+  EXPECT_EQ(epochs_of(options, 12), 5);
   options.epochs = 2;
   EXPECT_EQ(epochs_of(options, 30), 2);
 }

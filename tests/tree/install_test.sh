@@ -13,7 +13,7 @@ ria=$folder/installed/bin/ria
 
 # Plugins are not linked, so that it starts with few libraries, and give away their entry points only.
 needed=$(ldd "$ria")
-! grep -E 'curl|hdf5|torch' <<<"$needed" || complain "ria is linked with libraries of its plugins"
+! grep -E 'curl|hdf5|torch|onnx' <<<"$needed" || complain "ria is linked with libraries of its plugins"
 [ "$(wc -l <<<"$needed")" -le 30 ] || complain "ria starts with more than 30 libraries: $needed"
 plugins=$(find "$folder/installed" -path '*/ria/libria-*.so')
 [ -n "$plugins" ] || complain "no plugin was installed"

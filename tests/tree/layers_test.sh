@@ -27,6 +27,7 @@ only_in 'dlfcn' src/util
 only_in 'zlib' src/archive
 only_in 'curl/' src/fetch/curl
 only_in 'torch/(csrc|torch|version)|ATen|c10|gloo' src/train/torch
+only_in 'onnxruntime' src/backbone/onnx
 only_in 'CLI/' src/cli
 only_in 'omp.h' src/nn src/util
 

@@ -53,7 +53,7 @@ class Engine final : public TrainEngine {
     }
     for (const std::string& name : wanted) tensor_at(tensors_, name);
     trunk_ = make_trunk(shape, tensors_);
-    heads_ = std::make_unique<RiaHeads>(shape, tensors_);
+    heads_ = std::make_unique<RiaHeads>(shape, tensors_, half_);
     if (options.workers.count > 1) group_ = WorkerGroup::join(options.workers, device_);
   }
 
@@ -69,7 +69,7 @@ class Engine final : public TrainEngine {
       std::int64_t first = 0;
       for (Trained& one : trained_) {
         const Tensor own = all.narrow(0, first, one.value.numel()).view(one.value.sizes());
-        adam_w(one, own, one.head ? head_rate : trunk_rate, steps_, options_);
+        AdamW(options_, one.head ? head_rate : trunk_rate, steps_)(one, own);
         first += one.value.numel();
       }
       return slope.result;

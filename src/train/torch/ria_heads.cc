@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "train/torch/half.h"
+
 namespace ria {
 
 namespace {
@@ -28,8 +30,10 @@ Tensor unit_rows(const Tensor& rows) {
 
 }  // namespace
 
-RiaHeads::RiaHeads(const NetworkShape& shape, const Tensors& tensors)
-    : root_{shape.tau, shape.eps, shape.iterations}, normalize_patches_(shape.normalize_patches) {
+RiaHeads::RiaHeads(const NetworkShape& shape, const Tensors& tensors, at::ScalarType half)
+    : root_{shape.tau, shape.eps, shape.iterations},
+      normalize_patches_(shape.normalize_patches),
+      half_(half) {
   if (shape.heads.empty() || shape.iterations < 1) {
     throw std::invalid_argument("a network has one head or more and one iteration or more");
   }
@@ -56,12 +60,17 @@ RiaHeads::RiaHeads(const NetworkShape& shape, const Tensors& tensors)
   for (auto& [d, group] : of_size) groups_.push_back(std::move(group));
 }
 
-std::vector<Tensor> RiaHeads::vectors(const Tensor& patches) const {
+Tensor RiaHeads::projected(const Tensor& patches) const {
   std::vector<Tensor> projections;
   for (const std::vector<int>& group : groups_) {
     for (const int h : group) projections.push_back(heads_[h].projection);
   }
-  Tensor x = at::matmul(patches, at::cat(projections).t());
+  const HalfPrecision half(half_, patches.device());
+  return at::matmul(patches, at::cat(projections).t());
+}
+
+std::vector<Tensor> RiaHeads::vectors(const Tensor& patches) const {
+  Tensor x = projected(patches).to(patches.scalar_type());
   // The lengths divide the small product instead of the large input.
   if (normalize_patches_) x = x / at::norm(patches, 2, {-1}, true).clamp_min(1e-12);
   std::vector<Tensor> out(heads_.size());

@@ -10,7 +10,8 @@ class RiaHeads {
  public:
   /// The tensors heads.H.* are shared, not copied. Throws std::invalid_argument naming what is
   /// missing or of another shape.
-  RiaHeads(const NetworkShape& shape, const Tensors& tensors);
+  /// `half`: what patches are projected in; everything behind is as the tensors are.
+  RiaHeads(const NetworkShape& shape, const Tensors& tensors, at::ScalarType half = at::kFloat);
 
   /// What each head hands to its MLP, in order of their numbers, of patches [count, n, D].
   std::vector<Tensor> vectors(const Tensor& patches) const;
@@ -24,10 +25,13 @@ class RiaHeads {
     Tensor projection;
     Tensor weight0, bias0, weight2, bias2;  ///< undefined: no such layer
   };
+  /// Patches on the directions of all heads, those of one size beside each other.
+  Tensor projected(const Tensor& patches) const;
   Tensor finish(const Head& head, const Tensor& vector) const;
 
   RootOptions root_;
   bool normalize_patches_;
+  at::ScalarType half_;
   std::vector<Head> heads_;
   std::vector<std::vector<int>> groups_;  ///< heads of equal d
 };

@@ -48,7 +48,7 @@ using Clock = std::chrono::steady_clock;
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
 /// Of the first worker.
-Addresses resolved(const Workers& workers, int type) {
+Addresses resolved(const TrainWorkers& workers, int type) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = type;
   const std::string port = std::to_string(workers.port);
@@ -59,13 +59,13 @@ Addresses resolved(const Workers& workers, int type) {
   return {found, ::freeaddrinfo};
 }
 
-std::runtime_error not_there(int rank, const Workers& workers) {
+std::runtime_error not_there(int rank, const TrainWorkers& workers) {
   return std::runtime_error(
       fmt::format("rank {} was not there within {} s", rank, workers.timeout_seconds));
 }
 
 /// Until the first worker listens: LibTorch would write to standard error that it does not.
-void wait_for_first(const Workers& workers, Clock::time_point end) {
+void wait_for_first(const TrainWorkers& workers, Clock::time_point end) {
   const Addresses all = resolved(workers, SOCK_STREAM);
   while (Clock::now() < end) {
     for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
@@ -84,7 +84,7 @@ void wait_for_first(const Workers& workers, Clock::time_point end) {
 
 /// The address of this machine that reaches the first worker; a name of the machine that nobody
 /// can resolve does no harm then. Nothing is sent.
-std::string own_address(const Workers& workers) {
+std::string own_address(const TrainWorkers& workers) {
   const Addresses all = resolved(workers, SOCK_DGRAM);
   for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
     const int socket = ::socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -110,7 +110,8 @@ std::string own_address(const Workers& workers) {
 
 class C10dGroup final : public WorkerGroup {
  public:
-  C10dGroup(const Workers& workers, const at::Device& device) : workers_(workers), device_(device) {
+  C10dGroup(const TrainWorkers& workers, const at::Device& device)
+      : workers_(workers), device_(device) {
     const std::chrono::milliseconds timeout = std::chrono::seconds(workers.timeout_seconds);
     const std::string own = own_address(workers);
     guarded("joining", [&] {
@@ -229,7 +230,7 @@ class C10dGroup final : public WorkerGroup {
     }
   }
 
-  Workers workers_;
+  TrainWorkers workers_;
   at::Device device_;
   bool lost_ = false;
   c10::intrusive_ptr<c10d::Store> store_;
@@ -238,7 +239,8 @@ class C10dGroup final : public WorkerGroup {
 
 }  // namespace
 
-std::unique_ptr<WorkerGroup> WorkerGroup::join(const Workers& workers, const at::Device& device) {
+std::unique_ptr<WorkerGroup> WorkerGroup::join(const TrainWorkers& workers,
+                                               const at::Device& device) {
 #if !defined(USE_C10D_NCCL)
   if (device.is_cuda()) {
     throw std::invalid_argument("this LibTorch has no NCCL: one worker only on device cuda");
@@ -257,7 +259,7 @@ std::string worker_backend(bool cuda) {
 
 #else
 
-std::unique_ptr<WorkerGroup> WorkerGroup::join(const Workers&, const at::Device&) {
+std::unique_ptr<WorkerGroup> WorkerGroup::join(const TrainWorkers&, const at::Device&) {
   throw std::invalid_argument(
       "ria was built without Gloo (apt-get install libgloo-dev, then build again): one worker "
       "only");

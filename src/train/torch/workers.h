@@ -20,7 +20,7 @@ class WorkerGroup {
  public:
   /// Waits until all workers are there. Throws std::invalid_argument where this LibTorch has no
   /// backend for the device.
-  static std::unique_ptr<WorkerGroup> join(const Workers& workers, const at::Device& device);
+  static std::unique_ptr<WorkerGroup> join(const TrainWorkers& workers, const at::Device& device);
   virtual ~WorkerGroup() = default;
 
   /// In place.

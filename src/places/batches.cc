@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/batches.h"
+#include "places/batches.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "train/places.h"
+#include "places/places.h"
 
 namespace ria {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/augment_ops.h"
+#include "places/augment_ops.h"
 
 #include <algorithm>
 #include <array>

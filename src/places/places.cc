@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/places.h"
+#include "places/places.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <cmath>
 #include <iterator>
 #include <stdexcept>
-#include <unordered_set>
 
 namespace ria {
 
@@ -71,26 +70,6 @@ int append_group(TrainingSet& set,
     list.erase(std::unique(list.begin(), list.end()), list.end());
   }
   return static_cast<int>(set.places.size() - before);
-}
-
-TrainingSet without_pictures(TrainingSet set, const std::vector<int>& pictures) {
-  constexpr int kLeftOut = -1;
-  const std::unordered_set<int> refused(pictures.begin(), pictures.end());
-  std::vector<int> place_at(set.places.size(), kLeftOut);
-  std::vector<TrainingSet::Place> kept;
-  for (std::size_t i = 0; i < set.places.size(); ++i) {
-    TrainingSet::Place& place = set.places[i];
-    std::erase_if(place.pictures, [&](int picture) { return refused.count(picture) != 0; });
-    if (place.pictures.size() < 2) continue;
-    place_at[i] = static_cast<int>(kept.size());
-    kept.push_back(std::move(place));
-  }
-  for (TrainingSet::Place& place : kept) {
-    for (int& other : place.conflicts) other = place_at[static_cast<std::size_t>(other)];
-    std::erase(place.conflicts, kLeftOut);
-  }
-  set.places = std::move(kept);
-  return set;
 }
 
 void require_places(const TrainingSet& set, const std::string& source, int min_pictures) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/augment.h"
+#include "places/augment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "places/augment_ops.h"
 #include "support/error_message.h"
 #include "support/sample_images.h"
-#include "train/augment_ops.h"
 #include "util/random.h"
 
 namespace ria {
@@ -180,7 +180,8 @@ TEST(Augment, NothingAskedForIsAPlainResize) {
   const Image image = noise(60, 80);
   AugmentOptions options;
   options.image_size = 32;
-  options.rand_ops = 0;
+  options.crop_scale = {1, 1};
+  options.brightness = options.contrast = options.saturation = options.night = 0;
   EXPECT_EQ(augmented(image, options, 1).rgb,
             resize_image(image, 32, 32, Resize::kPilBilinear).rgb);
   options.flip = 1;

@@ -11,7 +11,7 @@
 
 #include "dataset/pictures.h"
 #include "dataset/positives.h"
-#include "train/places.h"
+#include "places/places.h"
 
 namespace ria {
 

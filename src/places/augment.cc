@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/augment.h"
+#include "places/augment.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "image/resize.h"
-#include "train/augment_ops.h"
+#include "places/augment_ops.h"
 #include "util/random.h"
 
 namespace ria {

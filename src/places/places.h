@@ -25,10 +25,6 @@ int append_group(TrainingSet& set,
                  const FoundPlaces& found,
                  int min_pictures);
 
-/// The set without pictures that cannot be used, by their positions, and without places that so
-/// have fewer than two; positions of the other pictures stay as they are.
-TrainingSet without_pictures(TrainingSet set, const std::vector<int>& pictures);
-
 /// The option, or what 0 stands for.
 int least_pictures(const PlaceOptions& options, int own);
 

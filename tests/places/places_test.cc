@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/places.h"
+#include "places/places.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -184,27 +184,6 @@ TEST(DatasetPlaces, APictureOnBothSidesIsOne) {
   Dataset dataset = line(folder, 6, 1);
   dataset.queries = dataset.database;
   expect_lawful(places_of_dataset(dataset), 2);
-}
-
-TEST(Places, GoOnWithoutPicturesThatCannotBeRead) {
-  const TemporaryFolder folder;
-  const TrainingSet before = places_of_dataset(line(folder, 60, 2));
-  std::vector<int> bad = before.places[3].pictures;
-  bad.pop_back();  // one is left, which is no place
-  bad.push_back(before.places[5].pictures[0]);
-  const TrainingSet after = without_pictures(before, bad);
-  EXPECT_EQ(after.pictures, before.pictures);
-  ASSERT_EQ(after.places.size(), before.places.size() - 1);
-  EXPECT_EQ(after.places[4].pictures.size(), before.places[5].pictures.size() - 1);
-  for (std::size_t p = 0; p < after.places.size(); ++p) {
-    const auto old = [](int place) { return place < 3 ? place : place + 1; };
-    std::vector<int> conflicts;
-    for (const int other : after.places[p].conflicts) conflicts.push_back(old(other));
-    std::vector<int> expected =
-        before.places[static_cast<std::size_t>(old(static_cast<int>(p)))].conflicts;
-    std::erase(expected, 3);
-    EXPECT_EQ(conflicts, expected);
-  }
 }
 
 class GsvCities : public testing::Test {

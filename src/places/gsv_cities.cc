@@ -11,7 +11,7 @@
 
 #include "archive/bytes.h"
 #include "dataset/tables.h"
-#include "train/places.h"
+#include "places/places.h"
 #include "util/nearest_name.h"
 
 namespace ria {
