@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "loops.h"
 #include "networks.h"
 #include "ria/ria.h"
 #include "search.h"
@@ -231,6 +232,12 @@ class Bench {
         places_, rounds_, [this](const std::string& key, double value) { put(key, value); });
   }
 
+  /// Everything behind the network for one picture of a drive.
+  void loops() {
+    ria::bench::loops(
+        places_, rounds_, [this](const std::string& key, double value) { put(key, value); });
+  }
+
   /// From JPEG files to descriptors.
   void end_to_end() {
     const fs::path folder = fs::temp_directory_path() / fmt::format("ria_bench_{}", ::getpid());
@@ -278,7 +285,7 @@ int main(int argc, char** argv) {
       "--only",
       only,
       "one part: network, transformers, head, matrix_root, rerank, aggregators, systems, "
-      "search, end_to_end, or winograd or train, which are left out otherwise");
+      "search, loops, end_to_end, or winograd or train, which are left out otherwise");
   int places = 100'000;
   program.add_option("--places", places, "places that are searched")->capture_default_str();
   NetworkRun run;
@@ -297,6 +304,7 @@ int main(int argc, char** argv) {
         {"aggregators", &Bench::aggregators},
         {"systems", &Bench::systems},
         {"search", &Bench::search},
+        {"loops", &Bench::loops},
         {"end_to_end", &Bench::end_to_end},
         {"winograd", &Bench::winograd},
         {"train", &Bench::train}};

@@ -86,6 +86,21 @@ double resident_bytes() {
 
 }  // namespace
 
+double memory_bandwidth(int rounds) {
+  const int cores = resolve_threads(0);
+  const std::size_t words = std::size_t{512} << 17;  // 512 MB
+  AlignedBuffer<std::uint64_t> memory(words);
+  for (std::size_t i = 0; i < words; i += 512) memory.data()[i] = i;
+  volatile std::uint64_t sink = 0;
+  const auto best = best_of(rounds, {[&] {
+                              parallel_for(cores, cores, [&](int part) {
+                                const std::size_t share = words / cores;
+                                sink = sink + read_through(memory.data() + part * share, share);
+                              });
+                            }});
+  return static_cast<double>(words) * 8 / best[0];
+}
+
 void search(int places, int rounds, const Put& put) {
   const fs::path file = fs::temp_directory_path() / fmt::format("ria_bench_{}.ria", ::getpid());
   const int cores = resolve_threads(0);

@@ -39,6 +39,12 @@ struct StageSeconds {
   double wall = 0;
 };
 
+/// All that is kept of a picture.
+struct DescribedPicture {
+  Descriptor descriptor;
+  PackedLocalFeatures local;  ///< for a re-ranker; empty: the method has none
+};
+
 /// The descriptors of many pictures. Row i belongs to picture i; a failed picture's row is zero.
 struct RIA_API Descriptions {
   Matrix descriptors;
@@ -116,6 +122,8 @@ class RIA_API Recognizer {
 
   Descriptor describe(const ImageView& picture) const;
   Descriptor describe(const std::filesystem::path& picture) const;
+  /// The descriptor and what the re-ranker keeps, of one extraction.
+  DescribedPicture describe_whole(const ImageView& picture) const;
   Descriptions describe(const std::vector<std::filesystem::path>& pictures,
                         const RunOptions& run = {}) const;
 

@@ -9,6 +9,7 @@
 #include "ria/api.h"
 #include "ria/dataset.h"
 #include "ria/evaluate.h"
+#include "ria/loop_run.h"
 #include "ria/study.h"
 #include "ria/train.h"
 
@@ -54,5 +55,14 @@ RIA_API void write_study_report(const std::filesystem::path& folder,
 RIA_API void write_training_page(const std::filesystem::path& html_file,
                                  const TrainResult& result,
                                  const ReportOptions& options = {});
+
+/// A drive: measures, precision over recall, reliability, the matrix of how alike its pictures are
+/// with the loops, the way where it is known, pictures of loops and of the surest mistakes, time.
+/// A path that ends in .html is the page; any other a folder that gets index.html and results.json.
+/// `map` is the one the drive was added to.
+RIA_API void write_loop_report(const std::filesystem::path& folder_or_html,
+                               const LoopRun& run,
+                               const Map& map,
+                               const ReportOptions& options = {});
 
 }  // namespace ria

@@ -12,6 +12,7 @@ void add_describe(CLI::App& program);
 void add_index(CLI::App& program);
 void add_query(CLI::App& program);
 void add_eval(CLI::App& program);
+void add_loop(CLI::App& program);
 void add_datasets(CLI::App& program);
 void add_study(CLI::App& program);
 void add_methods(CLI::App& program);

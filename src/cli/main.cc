@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
                          add_index,
                          add_query,
                          add_eval,
+                         add_loop,
                          add_datasets,
                          add_study,
                          add_methods,

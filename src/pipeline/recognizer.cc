@@ -223,6 +223,13 @@ Descriptor Recognizer::describe(const ImageView& picture) const {
       aggregator().aggregate(backbone().extract(preprocess(picture, preprocessing()))));
 }
 
+DescribedPicture Recognizer::describe_whole(const ImageView& picture) const {
+  const PatchFeatures features = backbone().extract(preprocess(picture, preprocessing()));
+  DescribedPicture described{postprocessor().apply(aggregator().aggregate(features)), {}};
+  if (reranker() != nullptr) described.local = pack(reranker()->extract(features));
+  return described;
+}
+
 Descriptor Recognizer::describe(const fs::path& picture) const {
   return describe(load_image(picture, preprocessing().load));
 }

@@ -10,7 +10,7 @@ build_dir=$1
 seconds=$2
 shift 2
 readers=("$@")
-[ ${#readers[@]} -gt 0 ] || readers=(safetensors torch json mat npy image map)
+[ ${#readers[@]} -gt 0 ] || readers=(safetensors torch json mat npy image map jpeg_stream)
 golden=${RIA_GOLDEN_DIR:-$here/../../../shared/golden}
 
 compiler=
@@ -47,6 +47,7 @@ seed mat 300k .mat
 seed npy 64k .npy .npz
 seed image 64k .png .jpg
 seed map 64k
+seed jpeg_stream 64k
 
 failed=0
 for reader in "${readers[@]}"; do

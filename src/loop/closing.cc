@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include "loop/closing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "util/parallel.h"
+
+namespace ria {
+
+namespace {
+
+constexpr int kReplayed = 20;       // last places of a map that was left off, seen again
+constexpr std::size_t kPassed = 3;  // pictures of a while ago that a loop must exceed
+constexpr double kStepMemory = 0.8;
+
+/// The first `count` by falling score, of equals the lower number.
+void keep_most_alike(std::vector<Match>& matches, std::size_t count) {
+  count = std::min(count, matches.size());
+  std::partial_sort(matches.begin(),
+                    matches.begin() + static_cast<std::ptrdiff_t>(count),
+                    matches.end(),
+                    [](const Match& a, const Match& b) {
+                      return a.score != b.score ? a.score > b.score : a.place < b.place;
+                    });
+  matches.resize(count);
+}
+
+void require_kind(const Recognizer& recognizer, const Map& map) {
+  const MapHeader made = recognizer.header();
+  const MapHeader& there = map.header();
+  const auto differ = [&](const char* what, const std::string& a, const std::string& b) {
+    if (a == b) return;
+    throw std::invalid_argument(fmt::format(
+        "the map {} was made with {} {}, not with {}", map.file().string(), what, b, a));
+  };
+  differ("the method", made.method, there.method);
+  differ("the options", made.options, there.options);
+  differ("weights", made.weights_sha256, there.weights_sha256);
+  if (recognizer.reranker() == nullptr || (map.size() > 0 && !map.has_locals())) {
+    throw std::invalid_argument("loops are verified by patches: the method must keep them, as " +
+                                made.method + ":rerank=patches does");
+  }
+}
+
+}  // namespace
+
+Closing::Closing(Recognizer&& with, Map&& places, const LoopOptions& asked)
+    : recognizer(std::move(with)),
+      map(std::move(places)),
+      options(asked),
+      way_(asked.odometry_reach, asked.odometry_drift) {
+  options.validate();
+  require_kind(recognizer, map);
+  if (options.keep) go_on();
+}
+
+Closing::Window Closing::window(double stamp) {
+  if (!options.keep) return {map.end(), map.end()};
+  const auto recent = static_cast<std::size_t>(options.recent);
+  while (ends_.size() > recent) ends_.pop_front();
+  Window window;
+  window.before = ends_.size() == recent ? ends_.front() : 0;
+  window.passed = ends_.size() > recent / 2
+                      ? ends_[ends_.size() - std::max<std::size_t>(1, recent / 2)]
+                      : window.before;
+  if (options.recent_seconds > 0 && !std::isnan(stamp)) {
+    while (!young_.empty() && young_.front().second < stamp - options.recent_seconds) {
+      young_.pop_front();
+    }
+    if (!young_.empty()) window.before = std::min(window.before, young_.front().first);
+  }
+  window.passed = std::max(window.passed, window.before);
+  return window;
+}
+
+std::vector<Agreement> Closing::compare(const PackedLocalFeatures& picture,
+                                        const std::vector<int>& places) const {
+  const auto count = static_cast<int>(places.size());
+  const int threads = std::clamp(resolve_threads(options.num_threads), 1, std::max(1, count));
+  std::vector<Agreement> agreements(places.size());
+  parallel_for(threads, threads, [&](int t) {
+    const std::unique_ptr<PreparedQuery> prepared = recognizer.reranker()->prepare(picture);
+    for (int i = t; i < count; i += threads)
+      agreements[i] = prepared->compare(map.local(places[i]));
+  });
+  return agreements;
+}
+
+/// The picture against the places that look most alike, those the filter expects, and what was
+/// passed a while ago.
+Sighting Closing::look(const DescribedPicture& picture, const Window& window, LoopTime& ms) {
+  Stopwatch watch;
+  Sighting sighting;
+  sighting.step = step_;
+  forbidden_ = -2;
+  double sum = 0, squares = 0, count = 0;
+  std::vector<Match> answers, passed, expected;
+  const std::vector<int> looked_for = filter_.expected_places();
+  for (const Match& match : map.scores(picture.descriptor)) {
+    if (match.place >= window.passed) break;
+    if (match.place >= window.before) {
+      passed.push_back(match);
+      continue;
+    }
+    sum += match.score;
+    squares += static_cast<double>(match.score) * match.score;
+    ++count;
+    if (!way_.may_be_at(match.place)) {
+      forbidden_ = std::max(forbidden_, match.score);
+      continue;
+    }
+    answers.push_back(match);
+    if (std::binary_search(looked_for.begin(), looked_for.end(), match.place)) {
+      expected.push_back(match);
+    }
+  }
+  ms.search = watch.lap();
+  if (answers.empty()) return sighting;
+  sighting.cosine_mean = sum / count;
+  sighting.cosine_deviation =
+      std::sqrt(std::max(0.0, squares / count - sighting.cosine_mean * sighting.cosine_mean));
+  keep_most_alike(answers, static_cast<std::size_t>(options.candidates));
+  keep_most_alike(passed, kPassed);
+  for (const Match& match : expected) {
+    const bool there = std::any_of(
+        answers.begin(), answers.end(), [&](const Match& one) { return one.place == match.place; });
+    if (!there) answers.push_back(match);
+  }
+  std::vector<int> places;
+  for (const Match& match : answers) places.push_back(match.place);
+  for (const Match& match : passed) places.push_back(match.place);
+  const std::vector<Agreement> agreements = compare(picture.local, places);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (i < answers.size()) {
+      sighting.candidates.push_back({places[i], answers[i].score, agreements[i]});
+    } else {
+      sighting.passed = std::max(sighting.passed, agreements[i].score);
+    }
+  }
+  ms.verify = watch.lap();
+  return sighting;
+}
+
+LoopReason Closing::reason(const Sighting& sighting, const Estimate& estimate) const {
+  if (estimate.probability >= options.decision && estimate.place >= 0) return LoopReason::kLoop;
+  float alike = -2;
+  for (const Candidate& one : sighting.candidates) {
+    alike = std::max(alike, static_cast<float>(one.cosine));
+  }
+  if (forbidden_ > alike) return LoopReason::kOdometryForbids;
+  if (estimate.place < 0) return LoopReason::kTooRecent;
+  if (estimate.candidate < 0) return LoopReason::kPatchesDisagree;
+  if (estimate.elsewhere > estimate.probability / 2 && estimate.log_ratio > 0) {
+    return LoopReason::kAmbiguous;
+  }
+  if (estimate.log_ratio > 0) return LoopReason::kSequenceDisagrees;
+  return estimate.cosine_deviations < model_.usual_deviations ? LoopReason::kUnlike
+                                                              : LoopReason::kPatchesDisagree;
+}
+
+LoopResult Closing::judge(const Sighting& sighting, const Estimate& estimate) const {
+  LoopResult result;
+  result.reason = reason(sighting, estimate);
+  result.loop = result.reason == LoopReason::kLoop;
+  result.place = estimate.place;
+  result.probability = estimate.probability;
+  result.evidence.rival = estimate.rival;
+  result.evidence.expected = estimate.expected;
+  if (estimate.candidate >= 0) {
+    const Candidate& best = sighting.candidates[estimate.candidate];
+    result.evidence.cosine = best.cosine;
+    result.evidence.agreement = best.agreement.score;
+    result.down = best.agreement.down;
+    result.right = best.agreement.right;
+    result.scale = best.agreement.scale;
+  }
+  return result;
+}
+
+/// Whether the picture shows what the last one showed; its agreement with that tells how fast views
+/// change.
+bool Closing::stands_still(const PackedLocalFeatures& local) {
+  if (!last_local_) return false;
+  const double agreement = recognizer.reranker()->prepare(local)->compare(*last_local_).score;
+  if (options.same_view < 1 && agreement >= options.same_view) return true;
+  step_ = step_ > 0 ? kStepMemory * step_ + (1 - kStepMemory) * agreement : agreement;
+  return false;
+}
+
+void Closing::keep(const DescribedPicture& picture, const LoopFrame& frame, LoopResult& result) {
+  Place place;
+  place.name = frame.name;
+  place.stamp = frame.stamp;
+  if (frame.odometry) {
+    place.x = frame.odometry->position[0];
+    place.y = frame.odometry->position[1];
+  }
+  const auto dim = static_cast<int>(picture.descriptor.size());
+  result.kept_as = map.add(Matrix(1, dim, picture.descriptor), {place}, {picture.local});
+  way_.keep(result.kept_as);
+  if (options.recent_seconds > 0 && !std::isnan(frame.stamp))
+    young_.emplace_back(result.kept_as, frame.stamp);
+  const bool sure = result.probability >= model_.link && result.place >= 0;
+  if (sure) filter_.link(result.kept_as, result.place);
+  if (options.max_places == 0) return;
+  redundancy_.add(map, result.kept_as);
+  if (sure) redundancy_.show_again(result.place, result.kept_as, result.evidence.cosine);
+  while (map.size() > options.max_places) {
+    const std::optional<int> least = redundancy_.most(ends_.empty() ? 0 : ends_.front());
+    if (!least) break;
+    redundancy_.forget(map, *least);
+    map.remove({*least});
+    way_.forget(*least);
+    filter_.forget(*least);
+  }
+}
+
+LoopResult Closing::add(const DescribedPicture& picture, const LoopFrame& frame) {
+  if (frame.odometry || !options.keep) way_.move_to(frame.odometry);
+  LoopTime ms;
+  Stopwatch watch;
+  const Window limits = window(frame.stamp);
+  if (stands_still(picture.local)) {
+    LoopResult still = last_;
+    still.kept_as = -1;
+    if (!still.loop) still.reason = LoopReason::kStandingStill;
+    still.ms = {};
+    still.ms.verify = watch.lap();
+    if (options.keep) ends_.push_back(map.end());
+    return still;
+  }
+  const double compared = watch.lap();
+  const Sighting sighting = look(picture, limits, ms);
+  LoopResult result = judge(sighting, filter_.update(sighting));
+  watch.lap();
+  if (result.place >= 0) {
+    try {
+      result.place_name = map.place(result.place).name;
+    } catch (const std::invalid_argument&) {  // expected, but forgotten
+      result.place = -1;
+      result.probability = 0;
+      result.loop = false;
+      result.reason = LoopReason::kPatchesDisagree;
+    }
+  }
+  if (options.keep) {
+    ends_.push_back(map.end());
+    keep(picture, frame, result);
+  }
+  last_local_ = picture.local;
+  result.ms = ms;
+  result.ms.verify += compared;
+  result.ms.keep = watch.lap();
+  last_ = result;
+  return result;
+}
+
+/// Sees the last places of the map again, so that the filter stands where it stood.
+void Closing::go_on() {
+  std::vector<int> numbers;
+  map.each_place([&](int number, const Place& place) {
+    numbers.push_back(number);
+    way_.restore(number, place);
+    if (options.recent_seconds > 0 && !std::isnan(place.stamp))
+      young_.emplace_back(number, place.stamp);
+  });
+  if (options.max_places > 0) redundancy_.restore(map);
+  const std::size_t first =
+      numbers.size() > static_cast<std::size_t>(kReplayed) ? numbers.size() - kReplayed : 0;
+  const auto recent = static_cast<std::size_t>(options.recent);
+  ends_.assign(numbers.begin() + static_cast<std::ptrdiff_t>(first > recent ? first - recent : 0),
+               numbers.begin() + static_cast<std::ptrdiff_t>(first));
+  for (std::size_t i = first; i < numbers.size(); ++i) {
+    const Matrix row = map.descriptors({numbers[i]});
+    const DescribedPicture picture{{row.values().begin(), row.values().end()},
+                                   map.local(numbers[i])};
+    const Place place = map.place(numbers[i]);
+    const Window limits = window(place.stamp);
+    stands_still(picture.local);
+    LoopTime ms;
+    const Sighting sighting = look(picture, limits, ms);
+    last_ = judge(sighting, filter_.update(sighting));
+    if (last_.probability >= model_.link && last_.place >= 0) filter_.link(numbers[i], last_.place);
+    last_local_ = picture.local;
+    ends_.push_back(numbers[i]);
+  }
+}
+
+}  // namespace ria

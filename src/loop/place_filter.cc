@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "loop/place_filter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace ria {
+
+namespace {
+
+constexpr std::size_t kPath = 5;      // places a track remembers
+constexpr std::size_t kSteady = 3;    // from so many on it has a speed
+constexpr std::size_t kTracks = 40;   // followed at once
+constexpr std::size_t kExpected = 3;  // of them so many are looked for
+constexpr double kLeast = 1e-6;       // probability below which a track is dropped
+constexpr std::size_t kRivals = 2;    // so many may agree as well
+constexpr double kFastest = 4;        // places a picture
+
+/// Share of a step of `distance` places: falls by 1/e every `width`, and sums to 1 over all places.
+double step_share(double distance, double width) {
+  const double fall = std::exp(-1 / width);
+  return (1 - fall) / (1 + fall) * std::pow(fall, std::abs(distance));
+}
+
+double deviations(const Sighting& sighting, double cosine) {
+  return (cosine - sighting.cosine_mean) / std::max(sighting.cosine_deviation, 0.01);
+}
+
+double log_agreement(const Candidate& one) { return std::log(std::max(one.agreement.score, 1e-4)); }
+
+std::size_t largest(const std::vector<double>& values) {
+  return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+}
+
+}  // namespace
+
+double PlaceFilter::Track::speed() const {
+  if (path.size() < 2) return 0;
+  const double moved = path.back() - path.front();
+  return std::clamp(moved / static_cast<double>(path.size() - 1), -kFastest, kFastest);
+}
+
+int PlaceFilter::Track::next() const { return place + static_cast<int>(std::lround(speed())); }
+
+std::vector<int> PlaceFilter::expected_places() const {
+  std::vector<int> places;
+  for (std::size_t i = 0; i < std::min(kExpected, tracks_.size()); ++i) {
+    for (const int aside : {0, -1, 1}) places.push_back(tracks_[i].next() + aside);
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
+}
+
+PlaceFilter::Expected PlaceFilter::expect(const std::vector<Candidate>& candidates) const {
+  Expected expected;
+  expected.prior.assign(candidates.size(), started_ ? model_.begin : model_.lost);
+  expected.from.assign(candidates.size(), -1);
+  std::vector<double> most(candidates.size(), 0);
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    const Track& track = tracks_[t];
+    const bool steady = track.path.size() >= kSteady;
+    const double speed = steady ? track.speed() : 0;
+    double stays = (1 - model_.end) * track.probability;
+    if (track.path.size() >= kPath) {
+      stays *= std::exp(-model_.standstill * std::max(0.0, 1 - std::abs(speed) / 0.5));
+    }
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const double distance = candidates[i].place - (track.place + speed);
+      const double share = stays * step_share(distance, steady ? model_.steady : model_.spread);
+      expected.prior[i] += share;
+      if (share <= most[i]) continue;
+      most[i] = share;
+      expected.from[i] = static_cast<int>(t);
+    }
+  }
+  return expected;
+}
+
+/// Whether a place near `from` was found to show one near `to`.
+bool PlaceFilter::linked(int from, int to) const {
+  for (auto it = links_.lower_bound(from - model_.around);
+       it != links_.end() && it->first <= from + model_.around;
+       ++it) {
+    if (std::abs(it->second - to) <= model_.around) return true;
+  }
+  return false;
+}
+
+bool PlaceFilter::same_place(int a, int b) const { return linked(a, b) || linked(b, a); }
+
+/// How well places agree that are others than this candidate, given the best: the third of them.
+/// One or two that agree as well as it does share the probability with it instead.
+double PlaceFilter::rival_of(const std::vector<Candidate>& candidates,
+                             std::size_t one,
+                             std::size_t best) const {
+  const int place = candidates[one].place;
+  const int around_best = candidates[best].place;
+  const auto is_near = [this](int a, int b) { return std::abs(a - b) <= model_.around; };
+  std::vector<double> others;
+  for (const Candidate& other : candidates) {
+    if (is_near(other.place, place)) continue;
+    if (is_near(other.place, around_best) && is_near(place, around_best)) continue;
+    if (!same_place(other.place, place)) others.push_back(other.agreement.score);
+  }
+  std::sort(others.rbegin(), others.rend());
+  return others.size() > kRivals ? others[kRivals] : 0;
+}
+
+/// What a picture says of a place. It may be hidden by a bus or lie behind a bare wall: that it
+/// does not look like itself says only so much.
+double PlaceFilter::log_ratio(const Sighting& sighting, const Candidate& one, double rival) const {
+  const double agreement = log_agreement(one);
+  const double step = sighting.step > 0 ? std::max(sighting.step, 0.03) : model_.usual_step;
+  const double ratio =
+      model_.base +
+      model_.margin_weight * std::min(agreement - std::log(rival), model_.largest_margin) +
+      model_.step_weight * (agreement - std::log(step)) +
+      model_.cosine_weight * (deviations(sighting, one.cosine) - model_.usual_deviations);
+  return std::max(ratio, model_.least_ratio);
+}
+
+PlaceFilter::Track PlaceFilter::follow(int from, int place, double probability) const {
+  Track track{place, probability, {}};
+  if (from >= 0) track.path = tracks_[from].path;
+  track.path.push_back(place);
+  if (track.path.size() > kPath) track.path.erase(track.path.begin());
+  return track;
+}
+
+/// The shares of all candidates, and what they come from.
+PlaceFilter::Weighed PlaceFilter::weigh(const Sighting& sighting) const {
+  const std::vector<Candidate>& candidates = sighting.candidates;
+  Weighed weighed{expect(candidates), {}, {}, {}};
+  std::vector<double> alike;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    alike.push_back((model_.margin_weight + model_.step_weight) * log_agreement(candidates[i]) +
+                    model_.cosine_weight * deviations(sighting, candidates[i].cosine) +
+                    std::log(weighed.expected.prior[i]));
+  }
+  const std::size_t best = largest(alike);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    weighed.rivals.push_back(rival_of(candidates, i, best));
+    const double rival = std::max({weighed.rivals[i], sighting.passed, model_.least_rival});
+    weighed.ratios.push_back(log_ratio(sighting, candidates[i], rival));
+    weighed.shares.push_back(weighed.expected.prior[i] * std::exp(weighed.ratios[i]));
+  }
+  return weighed;
+}
+
+/// Expected places that nothing near was compared with: their tracks go on by themselves.
+std::vector<PlaceFilter::Track> PlaceFilter::unseen(
+    const std::vector<Candidate>& candidates) const {
+  std::vector<Track> tracks;
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    const int place = tracks_[t].next();
+    const bool compared = std::any_of(candidates.begin(), candidates.end(), [&](const auto& one) {
+      return std::abs(one.place - place) <= 1;
+    });
+    if (compared) continue;
+    const double share = (1 - model_.end) * tracks_[t].probability * model_.unseen;
+    tracks.push_back(follow(static_cast<int>(t), place, share));
+  }
+  return tracks;
+}
+
+/// The best candidate, with all that is near it or known to be the same place.
+Estimate PlaceFilter::answer(const Sighting& sighting, const Weighed& weighed, double all) const {
+  const std::vector<Candidate>& candidates = sighting.candidates;
+  const std::size_t best = largest(weighed.shares);
+  Estimate estimate;
+  estimate.candidate = static_cast<int>(best);
+  estimate.place = candidates[best].place;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double probability = weighed.shares[i] / all;
+    const bool near = std::abs(candidates[i].place - estimate.place) <= model_.near;
+    if (near) estimate.expected += weighed.expected.prior[i];
+    if (near || same_place(candidates[i].place, estimate.place)) {
+      estimate.probability += probability;
+    } else {
+      estimate.elsewhere += probability;
+    }
+  }
+  estimate.expected = std::min(estimate.expected, 1.0);
+  estimate.rival = std::max({weighed.rivals[best], sighting.passed, model_.least_rival});
+  estimate.cosine_deviations = deviations(sighting, candidates[best].cosine);
+  estimate.log_ratio = weighed.ratios[best];
+  return estimate;
+}
+
+void PlaceFilter::go_on(std::vector<Track> tracks) {
+  std::erase_if(tracks, [](const Track& track) { return track.probability < kLeast; });
+  std::stable_sort(tracks.begin(), tracks.end(), [](const Track& a, const Track& b) {
+    return a.probability > b.probability;
+  });
+  if (tracks.size() > kTracks) tracks.resize(kTracks);
+  tracks_ = std::move(tracks);
+}
+
+Estimate PlaceFilter::update(const Sighting& sighting) {
+  const std::vector<Candidate>& candidates = sighting.candidates;
+  const Weighed weighed = weigh(sighting);
+  started_ = true;
+  if (candidates.empty()) return {};
+  std::vector<Track> tracks = unseen(candidates);
+  double somewhere = 0, all = 0;
+  for (const Track& track : tracks_) somewhere += (1 - model_.end) * track.probability;
+  for (const Track& track : tracks) all += track.probability;
+  for (const double share : weighed.shares) all += share;
+  all += 1 - std::min(0.999, somewhere);  // nowhere in the map
+
+  Estimate estimate = answer(sighting, weighed, all);
+  double most = weighed.shares[estimate.candidate];
+  for (const Track& track : tracks) {
+    if (track.probability <= most) continue;
+    most = track.probability;
+    estimate.candidate = -1;
+    estimate.place = track.place;
+    estimate.probability = track.probability / all;
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    tracks.push_back(follow(weighed.expected.from[i], candidates[i].place, weighed.shares[i]));
+  }
+  for (Track& track : tracks) track.probability /= all;
+  go_on(std::move(tracks));
+  return estimate;
+}
+
+void PlaceFilter::forget(int place) { links_.erase(place); }
+
+}  // namespace ria
