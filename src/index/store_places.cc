@@ -37,7 +37,7 @@ std::int64_t checksum(int number, const PackedLocalFeatures& local) {
       .add_value(local.dim)
       .add_value(local.grid_height)
       .add_value(local.grid_width)
-      .add(local.bytes)
+      .add(std::span(local.bytes))
       .value();
 }
 
@@ -128,7 +128,7 @@ void MapStore::insert_local(int number, const PackedLocalFeatures& local) {
       .bind(std::int64_t{local.dim})
       .bind(std::int64_t{local.grid_height})
       .bind(std::int64_t{local.grid_width})
-      .bind(local.bytes)
+      .bind(std::span(local.bytes))
       .bind(checksum(number, local))
       .run();
 }
