@@ -167,5 +167,19 @@ void row_distances(
   }
 }
 
+/// Whole vectors at a time.
+void weighted_sum(
+    const float* x, std::int64_t stride, const float* weights, int taps, int count, float* sums) {
+  for (int first = 0; first < count; first += kWidth) {
+    Vf sum{};
+    for (int tap = 0; tap < taps; ++tap) {
+      Vf values;
+      __builtin_memcpy(&values, x + first + tap * stride, sizeof values);
+      sum += weights[tap] * values;
+    }
+    __builtin_memcpy(sums + first, &sum, sizeof sum);
+  }
+}
+
 }  // namespace
 }  // namespace ria

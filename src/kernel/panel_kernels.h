@@ -174,6 +174,10 @@ struct PanelKernels {
   /// In how many bits each of `count` rows of `words` words differs from its counterpart in b.
   void (*row_distances)(
       const std::uint8_t* a, const std::uint8_t* b, int count, int words, std::int32_t* distances);
+  /// sums[i] = weights[0] x[i] + weights[1] x[i + stride] + ... for i in [0, count) rounded up to
+  /// `width`, which must be there to be read and written.
+  void (*weighted_sum)(
+      const float* x, std::int64_t stride, const float* weights, int taps, int count, float* sums);
 
   WinogradKernels winograd_2x4, winograd_4x4;
 };

@@ -40,6 +40,7 @@ constexpr PanelKernels make_kernels(const char* name) {
           nearest,
           nearest_bits,
           row_distances,
+          weighted_sum,
           make_winograd<2, 4>(),
           make_winograd<4, 4>()};
 }

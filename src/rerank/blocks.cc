@@ -2,6 +2,7 @@
 #include "rerank/blocks.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace ria {
 
@@ -9,12 +10,12 @@ namespace {
 
 /// 1 / the weights of the places beside each of `size` that exist.
 void inverse_weights(int size, const std::vector<float>& fall, std::vector<float>& out) {
-  const int radius = static_cast<int>(fall.size()) - 1;
+  const int radius = static_cast<int>(fall.size()) / 2;
   out.resize(size);
   for (int at = 0; at < size; ++at) {
     float sum = 0;
     for (int i = -radius; i <= radius; ++i) {
-      if (at + i >= 0 && at + i < size) sum += fall[i < 0 ? -i : i];
+      if (at + i >= 0 && at + i < size) sum += fall[i + radius];
     }
     out[at] = 1 / sum;
   }
@@ -37,8 +38,10 @@ double BlockMatcher::Side::squares() const {
 }
 
 double BlockMatcher::alike(const BitGrid& a, const BitGrid& b, int down, int right, int radius) {
-  fall_.resize(radius + 1);
-  for (int i = 0; i <= radius; ++i) fall_[i] = static_cast<float>(radius + 1 - i);
+  fall_.resize(2 * radius + 1);
+  for (int i = -radius; i <= radius; ++i) {
+    fall_[i + radius] = static_cast<float>(radius + 1 - std::abs(i));
+  }
   a_.reset(a, fall_);
   b_.reset(b, fall_);
   for (int i = -radius; i <= radius; ++i) {
@@ -52,13 +55,13 @@ void BlockMatcher::try_displacement(const BitGrid& a, const BitGrid& b, int down
   const int top = std::max(0, -down), bottom = std::min(a.height, b.height - down);
   const int left = std::max(0, -right), count = std::min(a.width, b.width - right) - left;
   if (top >= bottom || count < 1) return;
-  const int radius = static_cast<int>(fall_.size()) - 1, rows = bottom - top;
-  // Zeros all around, so that no border needs care.
-  const int stride = count + 2 * radius;
-  likeness_.assign(stride, 0.0f);
-  across_.assign(static_cast<std::size_t>(rows + 2 * radius) * count, 0.0f);
+  const int taps = static_cast<int>(fall_.size()), radius = taps / 2, rows = bottom - top;
+  // Zeros all around, so that no border needs care, and whole vectors can be read.
+  const int stride = (count / kernels_.width + 1) * kernels_.width;
+  likeness_.assign(stride + 2 * radius, 0.0f);
+  across_.assign(static_cast<std::size_t>(rows + 2 * radius) * stride, 0.0f);
   distances_.resize(count);
-  sum_.resize(count);
+  sum_.resize(stride);
   const float per_bit = 1.0f / static_cast<float>(16 * a.words);
   for (int r = 0; r < rows; ++r) {
     const int from = (top + r) * a.width + left;
@@ -69,31 +72,23 @@ void BlockMatcher::try_displacement(const BitGrid& a, const BitGrid& b, int down
     for (int x = 0; x < count; ++x) {
       likeness[x] = (1 - per_bit * static_cast<float>(distances_[x])) * of_a[x] * of_b[x];
     }
-    float* out = across_.data() + static_cast<std::size_t>(r + radius) * count;
-    for (int i = -radius; i <= radius; ++i) {
-      const float weight = fall_[i < 0 ? -i : i];
-      for (int x = 0; x < count; ++x) out[x] += weight * likeness[x + i];
-    }
+    float* out = across_.data() + static_cast<std::size_t>(r + radius) * stride;
+    kernels_.weighted_sum(likeness_.data(), 1, fall_.data(), taps, count, out);
   }
   for (int r = 0; r < rows; ++r) {
-    std::fill(sum_.begin(), sum_.end(), 0.0f);
-    for (int i = -radius; i <= radius; ++i) {
-      const float weight = fall_[i < 0 ? -i : i];
-      const float* row = across_.data() + static_cast<std::size_t>(r + radius + i) * count;
-      for (int x = 0; x < count; ++x) sum_[x] += weight * row[x];
-    }
-    const int row_a = top + r, row_b = row_a + down;
-    take_better(a_, row_a, left, a.width);
-    take_better(b_, row_b, left + right, b.width);
+    const float* first = across_.data() + static_cast<std::size_t>(r) * stride;
+    kernels_.weighted_sum(first, stride, fall_.data(), taps, count, sum_.data());
+    take_better(a_, top + r, left, a.width, count);
+    take_better(b_, top + r + down, left + right, b.width, count);
   }
 }
 
 /// The sums of one row, where they are larger than what was found so far.
-void BlockMatcher::take_better(Side& side, int row, int left, int width) {
+void BlockMatcher::take_better(Side& side, int row, int left, int width, int count) {
   float* best = &side.best[static_cast<std::size_t>(row) * width + left];
   const float scale = side.of_row[row];
   const float* columns = &side.of_column[left];
-  for (std::size_t x = 0; x < sum_.size(); ++x) {
+  for (int x = 0; x < count; ++x) {
     const float value = sum_[x] * scale * columns[x];
     best[x] = value > best[x] ? value : best[x];
   }

@@ -34,10 +34,10 @@ class BlockMatcher {
     double squares() const;
   };
   void try_displacement(const BitGrid& a, const BitGrid& b, int down, int right);
-  void take_better(Side& side, int row, int left, int width);
+  void take_better(Side& side, int row, int left, int width, int count);
 
   const PanelKernels& kernels_;
-  std::vector<float> fall_;  // radius + 1 weights
+  std::vector<float> fall_;  // weights from -radius to radius
   Side a_, b_;
   std::vector<std::int32_t> distances_;
   std::vector<float> likeness_, across_, sum_;

@@ -96,6 +96,18 @@ TEST_P(BitMatcherTest, DistancesOfRowsEqualBruteForce) {
   }
 }
 
+TEST_P(BitMatcherTest, WeightedSumsEqualBruteForce) {
+  const std::vector<float> weights = {1, -2, 3};
+  std::vector<float> x(200), sums(64);
+  for (int i = 0; i < 200; ++i) x[i] = static_cast<float>(i * i % 17);
+  for (const int stride : {1, 50}) {
+    GetParam()->weighted_sum(x.data() + 1, stride, weights.data(), 3, 21, sums.data());
+    for (int i = 0; i < 21; ++i) {
+      EXPECT_EQ(sums[i], x[1 + i] - 2 * x[1 + i + stride] + 3 * x[1 + i + 2 * stride]);
+    }
+  }
+}
+
 /// As BlockMatcher says, cell by cell.
 double brute_force_alike(const BitGrid& a, const BitGrid& b, int down, int right, int radius) {
   const auto inside = [](const BitGrid& grid, int y, int x) {
