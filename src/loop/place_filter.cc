@@ -118,7 +118,8 @@ double PlaceFilter::log_ratio(const Sighting& sighting, const Candidate& one, do
       model_.margin_weight * std::min(agreement - std::log(rival), model_.largest_margin) +
       model_.step_weight * (agreement - std::log(step)) +
       model_.cosine_weight * (deviations(sighting, one.cosine) - model_.usual_deviations);
-  return std::max(ratio, model_.least_ratio);
+  const double telling = std::min(1.0, step / model_.usual_step);
+  return std::max(ratio, model_.least_ratio * telling);
 }
 
 PlaceFilter::Track PlaceFilter::follow(int from, int place, double probability) const {

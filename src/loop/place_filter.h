@@ -15,8 +15,8 @@
 
 namespace ria {
 
-/// The constants of the filter. They were fitted on drives that judge nothing, and are the same
-/// for every method, camera and place.
+/// The constants of the filter, the same for every method, camera and place. They are on the careful
+/// side: on drives of many kinds nearly all that is said is right, and some of it is said late.
 struct FilterModel {
   // The logarithm of the likelihood ratio of a place is a sum of
   double base = 1.0;              ///< this,
@@ -25,7 +25,7 @@ struct FilterModel {
   double step_weight = 1.5;       ///< log(agreement / that of successive pictures), and
   double cosine_weight = 0.3;     ///< the deviations by which its cosine exceeds usual_deviations.
   double usual_deviations = 3.0;  ///<
-  double least_ratio = -2.0;      ///< It is at least this.
+  double least_ratio = -3.0;      ///< It is at least this.
   double least_rival = 0.02;      ///< agreement that unlike pictures reach by chance
   double usual_step = 0.2;        ///< agreement of successive pictures where there are none yet
 
