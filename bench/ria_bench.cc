@@ -132,6 +132,27 @@ class Bench {
     put("head_over_gemm", best[1] / best[0]);
   }
 
+  /// riax of three lengths beside the network it stands behind, one picture on one core.
+  void riax() {
+    const auto backbone = make_backbone("resnet50");
+    const Pixels pixels = random_pixels(272, 480);
+    const PatchFeatures features = backbone->extract(pixels);
+    std::vector<std::unique_ptr<Aggregator>> heads;
+    std::vector<std::function<void()>> timed{[&] { backbone->extract(pixels); }};
+    for (const int d : kRiaxDims) {
+      heads.push_back(make_riax(backbone->dim(), {.d = d}, backbone->reading()));
+      timed.push_back([&features, head = heads.back().get()] { head->aggregate(features); });
+    }
+    set_thread_cores(1);
+    const auto best = best_of(rounds_, timed);
+    set_thread_cores(0);
+    put("resnet50_one_core_ms", best[0] * 1e3);
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      put(fmt::format("riax_{}_ms", heads[h]->dim()), best[h + 1] * 1e3);
+      put(fmt::format("riax_{}_share_of_resnet50", heads[h]->dim()), best[h + 1] / best[0]);
+    }
+  }
+
   void matrix_root() {
     const MatrixD c = ria_covariance({random_matrix(1530, 64, 4), 34, 45, {}}, {}, {});
     const auto best =
@@ -139,6 +160,27 @@ class Bench {
     put("ns3_us", best[0] * 1e6);
     put("exact_sqrt_us", best[1] * 1e6);
     put("ns3_speedup_over_exact", best[1] / best[0]);
+  }
+
+  /// One query against 100 places by patches as they are kept, on all cores: pictures of 480x272.
+  void rerank() {
+    constexpr int kPlaces = 100, kHeight = 17, kWidth = 30, kDim = 1024;
+    const auto reranker = make_patch_reranker(kDim);
+    std::vector<PackedLocalFeatures> kept;
+    for (int i = 0; i <= kPlaces; ++i) {
+      const Matrix patches = random_matrix(kHeight * kWidth, kDim, 5 + i);
+      kept.push_back(pack(reranker->extract({patches, kHeight, kWidth, {}})));
+    }
+    const int cores = num_cores();
+    const auto best = best_of(3 * rounds_, {[&] {
+                                parallel_for(cores, cores, [&](int core) {
+                                  const auto query = reranker->prepare(kept[kPlaces]);
+                                  for (int i = core; i < kPlaces; i += cores)
+                                    query->compare(kept[i]);
+                                });
+                              }});
+    put("rerank_100_places_ms", best[0] * 1e3);
+    put("rerank_bytes_a_place", static_cast<double>(kept[0].bytes.size()));
   }
 
   /// What pooling costs beside the network, for one picture of 322x322 pixels on all cores.
@@ -246,6 +288,8 @@ class Bench {
     std::fflush(stdout);
   }
 
+  static constexpr int kRiaxDims[] = {64, 128, 256};
+
   int rounds_, places_;
   nlohmann::ordered_json results_;
 };
@@ -263,8 +307,8 @@ int main(int argc, char** argv) {
   program.add_option(
       "--only",
       only,
-      "one part: network, transformers, head, matrix_root, aggregators, systems, search, "
-      "loops, end_to_end, or winograd or train, which are left out otherwise");
+      "one part: network, transformers, head, riax, matrix_root, rerank, aggregators, "
+      "systems, search, loops, end_to_end, or winograd or train, which are left out otherwise");
   int places = 100'000;
   program.add_option("--places", places, "places that are searched")->capture_default_str();
   NetworkRun run;
@@ -278,7 +322,9 @@ int main(int argc, char** argv) {
         {"network", &Bench::network},
         {"transformers", &Bench::transformers},
         {"head", &Bench::head},
+        {"riax", &Bench::riax},
         {"matrix_root", &Bench::matrix_root},
+        {"rerank", &Bench::rerank},
         {"aggregators", &Bench::aggregators},
         {"systems", &Bench::systems},
         {"search", &Bench::search},

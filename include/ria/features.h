@@ -25,12 +25,16 @@ struct LocalFeatures {
   Matrix vectors;       ///< N x d, N = grid_height * grid_width
   int grid_height = 0;  ///< rows of the grid
   int grid_width = 0;   ///< columns of the grid
+  /// The signs are all there is: every row is zero or has values of one magnitude, d is a multiple
+  /// of 32.
+  bool signs = false;
 };
 
-/// The same in half precision, for keeping.
+/// The same for keeping, row after row: 16 bits a value (half precision), or one bit (set: above
+/// zero) where signs are all there is, no bit set for a row of zeros. The number of bytes tells.
 struct PackedLocalFeatures {
-  std::vector<std::uint16_t> halves;  ///< grid_height * grid_width * dim values
-  int dim = 0;
+  std::vector<std::uint8_t> bytes;
+  int dim = 0;  ///< values of a row
   int grid_height = 0;
   int grid_width = 0;
 };

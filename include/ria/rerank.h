@@ -70,24 +70,25 @@ class RIA_API Reranker {
 /// Re-ranking by matched patches. Nothing is trained and the constants are the same for every
 /// backbone and dataset.
 struct RIA_API PatchRerankOptions {
-  int rerank_d = 64;               ///< values kept of a patch, from 1 to the backbone's dimension
-  std::uint32_t rerank_seed = 42;  ///< of the random orthogonal projection to them
+  int rerank_d = 256;              ///< bits kept of a patch, a multiple of 32
+  std::uint32_t rerank_seed = 42;  ///< of the random directions they are the signs along
   /// How far two matches may disagree about where the picture moved, as a share of its longest
   /// side, in (0, 1]. Agreement falls linearly to nothing there.
   double rerank_tolerance = 0.2;
   /// Weight of the cosine beside the matched patches, both in units of their own spread over the
   /// candidates of a query; 0: patches alone.
-  double rerank_cosine_weight = 0.25;
+  double rerank_cosine_weight = 0.1;
 
   void validate() const;
 };
 
-/// For any backbone with patches. extract() takes out what all patches of a picture share,
-/// projects and normalises them. score() is in [0, 1]: patches that choose each other vote, with
-/// their cosine, for the displacement between them; it is the largest agreeing vote as a share of
-/// the smaller grid. A picture with itself has 1 if no two of its patches are alike and none is the
-/// mean of all. Exchanging the two pictures changes it by rounding only.
-/// Throws std::invalid_argument if rerank_d is larger than feature_dim.
+/// For any backbone with patches. extract() takes out what all patches of a picture share and keeps
+/// the signs along random directions. Patches that choose each other vote, with their cosine, for
+/// the displacement between them; the largest agreeing vote is a share of the smaller grid. All
+/// patches, each with those around it, are then looked for near where that displacement takes them,
+/// and `alike` is the mean square of the cosines found. The score, (share * alike^2)^(1/3), is in
+/// [0, 1]. A picture with itself has 1 if no two of its patches are alike and none is the mean of
+/// all. Exchanging the two pictures changes it by rounding only.
 RIA_API std::unique_ptr<Reranker> make_patch_reranker(int feature_dim,
                                                       const PatchRerankOptions& options = {});
 

@@ -31,18 +31,13 @@ Place plain(Place place) {
   return place;
 }
 
-std::span<const std::uint8_t> bytes_of(const PackedLocalFeatures& local) {
-  return {reinterpret_cast<const std::uint8_t*>(local.halves.data()),
-          local.halves.size() * sizeof(std::uint16_t)};
-}
-
 std::int64_t checksum(int number, const PackedLocalFeatures& local) {
   return Checksum()
       .add_value(number)
       .add_value(local.dim)
       .add_value(local.grid_height)
       .add_value(local.grid_width)
-      .add(bytes_of(local))
+      .add(std::span(local.bytes))
       .value();
 }
 
@@ -106,7 +101,7 @@ PackedLocalFeatures MapStore::local(int place) const {
   local.dim = row.integer_in(0, 0, kLargestNumber);
   local.grid_height = row.integer_in(1, 0, kLargestNumber);
   local.grid_width = row.integer_in(2, 0, kLargestNumber);
-  local.halves = row.values<std::uint16_t>(3);
+  local.bytes = row.values<std::uint8_t>(3);
   if (!same_checksum(checksum(place, local), row.integer(4))) {
     database_.damaged(fmt::format("the local features of place {}", place));
   }
@@ -133,7 +128,7 @@ void MapStore::insert_local(int number, const PackedLocalFeatures& local) {
       .bind(std::int64_t{local.dim})
       .bind(std::int64_t{local.grid_height})
       .bind(std::int64_t{local.grid_width})
-      .bind(bytes_of(local))
+      .bind(std::span(local.bytes))
       .bind(checksum(number, local))
       .run();
 }

@@ -78,6 +78,19 @@ struct NearestTask {
   std::int32_t* column_index;
 };
 
+/// Some rows of bits against one panel of them: the fewest bits in which each row and each lane
+/// differs so far, and from which. Both are one number, the distance times 65536 plus the number of
+/// the lane or row: of equals the first counts.
+struct NearestBitsTask {
+  const std::uint8_t* rows;    ///< `count` rows of `words` words of 32 bits, anywhere
+  const std::uint32_t* panel;  ///< [words][lane], 64-byte aligned
+  int count;                   ///< at most 65536
+  int words;                   ///< at most 1023
+  int first_lane;              ///< number of the first lane
+  std::int32_t* row_best;      ///< `width` partial results a row
+  std::int32_t* column_best;   ///< one a lane
+};
+
 struct PanelKernels {
   const char* name;
   int lanes;              ///< tokens of a panel
@@ -156,6 +169,15 @@ struct PanelKernels {
 
   /// Largest products, see NearestTask.
   void (*nearest)(const NearestTask& task);
+  /// Least distances, see NearestBitsTask.
+  void (*nearest_bits)(const NearestBitsTask& task);
+  /// In how many bits each of `count` rows of `words` words differs from its counterpart in b.
+  void (*row_distances)(
+      const std::uint8_t* a, const std::uint8_t* b, int count, int words, std::int32_t* distances);
+  /// sums[i] = weights[0] x[i] + weights[1] x[i + stride] + ... for i in [0, count) rounded up to
+  /// `width`, which must be there to be read and written.
+  void (*weighted_sum)(
+      const float* x, std::int64_t stride, const float* weights, int taps, int count, float* sums);
 
   WinogradKernels winograd_2x4, winograd_4x4;
 };

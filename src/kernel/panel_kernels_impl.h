@@ -4,6 +4,7 @@
 // inline function of the standard library is used: code compiled for a newer CPU must not be picked
 // by the linker for all.
 #include "kernel/panel_bf16.h"
+#include "kernel/panel_bits.h"
 #include "kernel/panel_float.h"
 #include "kernel/panel_int8.h"
 #include "kernel/panel_int8_attention.h"
@@ -37,6 +38,9 @@ constexpr PanelKernels make_kernels(const char* name) {
           quantize_values,
           attention_int8,
           nearest,
+          nearest_bits,
+          row_distances,
+          weighted_sum,
           make_winograd<2, 4>(),
           make_winograd<4, 4>()};
 }

@@ -52,27 +52,37 @@ struct Described {
   StageSeconds cost;
 };
 
-/// Local features as floats of a journal's record: sizes, then the halves, two in a float.
+/// Local features as floats of a journal's record: sizes, then the bytes, four in a float.
 void append_local(const PackedLocalFeatures& local, std::vector<float>& values) {
-  for (const int size : {local.dim, local.grid_height, local.grid_width}) {
+  for (const int size : {local.dim,
+                         local.grid_height,
+                         local.grid_width,
+                         static_cast<int>(local.bytes.size() >> 16),
+                         static_cast<int>(local.bytes.size() & 0xffff)}) {
     values.push_back(static_cast<float>(size));
   }
   const std::size_t begin = values.size();
-  values.resize(begin + (local.halves.size() + 1) / 2);
-  std::memcpy(&values[begin], local.halves.data(), local.halves.size() * sizeof(std::uint16_t));
+  values.resize(begin + (local.bytes.size() + 3) / 4);
+  if (!local.bytes.empty()) {
+    std::memcpy(&values[begin], local.bytes.data(), local.bytes.size());
+  }
 }
 
 /// The inverse; false if there are too few values.
 bool take_local(std::span<const float>& values, PackedLocalFeatures& local) {
-  if (values.size() < 3) return false;
+  constexpr std::size_t kSizes = 5;
+  if (values.size() < kSizes) return false;
   local.dim = static_cast<int>(values[0]);
   local.grid_height = static_cast<int>(values[1]);
   local.grid_width = static_cast<int>(values[2]);
-  local.halves.resize(static_cast<std::size_t>(local.dim) * local.grid_height * local.grid_width);
-  const std::size_t floats = (local.halves.size() + 1) / 2;
-  if (values.size() < 3 + floats) return false;
-  std::memcpy(local.halves.data(), &values[3], local.halves.size() * sizeof(std::uint16_t));
-  values = values.subspan(3 + floats);
+  const std::size_t bytes =
+      (static_cast<std::size_t>(values[3]) << 16) + static_cast<std::size_t>(values[4]);
+  values = values.subspan(kSizes);
+  const std::size_t floats = (bytes + 3) / 4;
+  if (values.size() < floats) return false;
+  const auto* first = reinterpret_cast<const std::uint8_t*>(values.data());
+  local.bytes.assign(first, first + bytes);
+  values = values.subspan(floats);
   return true;
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "pipeline/over_pictures.h"
 #include "ria/recognizer.h"
+#include "util/parallel.h"
 
 namespace ria {
 
@@ -14,22 +14,31 @@ namespace {
 
 using Answers = std::vector<std::vector<Match>>;
 
-/// The first `depth` answers in their new order; the rest stays behind them.
-std::vector<Match> rerank(const Reranker& reranker,
-                          const PackedLocalFeatures& query,
-                          const Map& map,
-                          const std::vector<Match>& matches,
-                          int depth,
-                          std::unordered_map<int, double>& known) {
-  const auto split = matches.begin() + std::min<std::ptrdiff_t>(depth, std::ssize(matches));
-  const std::vector<Match> first(matches.begin(), split);
+/// Scores of every `step`-th of the matches from `first` on; what is known is not compared again.
+void score_some(const Reranker& reranker,
+                const PackedLocalFeatures& query,
+                const Map& map,
+                const std::vector<Match>& matches,
+                const std::unordered_map<int, double>& known,
+                std::size_t first,
+                std::size_t step,
+                std::vector<double>& scores) {
   const std::unique_ptr<PreparedQuery> prepared = reranker.prepare(query);
-  std::vector<double> scores;
-  for (const Match& match : first) {
-    const auto [score, unseen] = known.try_emplace(match.place, 0.0);
-    if (unseen) score->second = prepared->compare(map.local(match.place)).score;
-    scores.push_back(score->second);
+  for (std::size_t i = first; i < scores.size(); i += step) {
+    const auto found = known.find(matches[i].place);
+    scores[i] =
+        found != known.end() ? found->second : prepared->compare(map.local(matches[i].place)).score;
   }
+}
+
+/// The answers that have a score in their new order; the rest stays behind them.
+std::vector<Match> reordered(const Reranker& reranker,
+                             const std::vector<Match>& matches,
+                             const std::vector<double>& scores,
+                             std::unordered_map<int, double>& known) {
+  const auto split = matches.begin() + std::ssize(scores);
+  const std::vector<Match> first(matches.begin(), split);
+  for (std::size_t i = 0; i < scores.size(); ++i) known[first[i].place] = scores[i];
   std::vector<Match> ordered = reranker.reorder(first, scores);
   ordered.insert(ordered.end(), split, matches.end());
   return ordered;
@@ -53,15 +62,22 @@ std::vector<std::vector<Match>> Recognizer::search(const Map& map,
   PairScores own;
   PairScores& scores = known != nullptr ? *known : own;
   scores.resize(answers.size());
-  over_pictures(
-      count,
-      run.num_threads,
-      [&](int q) {
-        answers[q] = rerank(*reranker(), queries.locals[q], map, answers[q], depth, scores[q]);
-        if (std::ssize(answers[q]) > k) answers[q].resize(k);
-      },
-      run.stop);
+  // Where there are fewer queries than threads, several threads share the places of each.
+  const int threads = resolve_threads(run.num_threads),
+            parts = std::max(1, threads / std::max(1, count));
+  std::vector<std::vector<double>> found(answers.size());
+  for (int q = 0; q < count; ++q) found[q].resize(std::min<std::size_t>(depth, answers[q].size()));
+  const auto score_part = [&](int i) {
+    const int q = i / parts;
+    score_some(
+        *reranker(), queries.locals[q], map, answers[q], scores[q], i % parts, parts, found[q]);
+  };
+  parallel_for(count * parts, threads, score_part, run.stop);
   if (run.stop.stop_requested()) throw Interrupted(0, count);
+  for (int q = 0; q < count; ++q) {
+    answers[q] = reordered(*reranker(), answers[q], found[q], scores[q]);
+    if (std::ssize(answers[q]) > k) answers[q].resize(k);
+  }
   return answers;
 }
 

@@ -8,7 +8,7 @@
 
 #include "aggregate/features.h"
 #include "nn/gemm.h"
-#include "rerank/mutual.h"
+#include "rerank/patch_comparison.h"
 #include "ria/aggregator.h"
 #include "ria/eigen.h"
 #include "ria/rerank.h"
@@ -20,69 +20,15 @@ namespace {
 /// Shorter than this, what is left of a unit vector without the mean is rounding error.
 constexpr float kFlat = 1e-5f;
 
-/// A match, which votes: by how many cells the picture moved, and how much it counts.
-struct Vote {
-  int query;
-  int place;
-  int down;
-  int right;
-  float weight;
-};
-
-/// A displacement in cells and the sum of the votes around it.
-struct Peak {
-  int down = 0;
-  int right = 0;
-  float sum = 0;
-};
-
-/// The largest sum of votes around one displacement, each weighed by how near it is to it: 1 there,
-/// falling linearly along both axes to 0 at `reach` cells.
-Peak largest_agreement(const std::vector<Vote>& votes, double reach) {
-  if (votes.empty()) return {};
-  const auto [top, bottom] = std::minmax_element(
-      votes.begin(), votes.end(), [](const Vote& a, const Vote& b) { return a.down < b.down; });
-  const auto [left, right] = std::minmax_element(
-      votes.begin(), votes.end(), [](const Vote& a, const Vote& b) { return a.right < b.right; });
-  const int radius = static_cast<int>(std::ceil(reach)) - 1;
-  std::vector<float> fall(radius + 1);
-  for (int i = 0; i <= radius; ++i) fall[i] = static_cast<float>(1 - i / reach);
-
-  // Along the rows where the votes are; then down the columns, whole rows at a time.
-  EigenMatrix sums = EigenMatrix::Zero(bottom->down - top->down + 1 + 2 * radius,
-                                       right->right - left->right + 1 + 2 * radius);
-  for (const Vote& vote : votes) {
-    float* at = &sums(vote.down - top->down + radius, vote.right - left->right + radius);
-    for (int i = -radius; i <= radius; ++i) at[i] += vote.weight * fall[std::abs(i)];
+/// Directions at random: orthogonal ones, as many as there are, then others.
+Matrix random_directions(int feature_dim, int count, std::uint32_t seed) {
+  Matrix directions(feature_dim, count);
+  for (int first = 0; first < count; first += feature_dim, ++seed) {
+    const int some = std::min(feature_dim, count - first);
+    as_eigen(directions).middleCols(first, some) =
+        as_eigen(random_orthogonal(feature_dim, some, seed));
   }
-  Peak largest;
-  Eigen::RowVectorXf agreement(sums.cols());
-  for (Eigen::Index row = radius; row + radius < sums.rows(); ++row) {
-    agreement = sums.row(row);
-    for (int i = 1; i <= radius; ++i) {
-      agreement += fall[i] * (sums.row(row - i) + sums.row(row + i));
-    }
-    Eigen::Index column = 0;
-    const float sum = agreement.maxCoeff(&column);
-    if (sum > largest.sum) {
-      largest = {static_cast<int>(row) - radius + top->down,
-                 static_cast<int>(column) - radius + left->right,
-                 sum};
-    }
-  }
-  return largest;
-}
-
-/// Cells along the longer side of the picture.
-int longest_side(const LocalFeatures& features) {
-  return std::max(features.grid_height, features.grid_width);
-}
-
-/// The middle of a patch as (down, right), in cells of a grid that has `cells` along the longer
-/// side of the picture.
-std::pair<double, double> position(const LocalFeatures& features, int patch, int cells) {
-  const double scale = static_cast<double>(cells) / longest_side(features);
-  return {(patch / features.grid_width + 0.5) * scale, (patch % features.grid_width + 0.5) * scale};
+  return directions;
 }
 
 void require_grid(const LocalFeatures& features) {
@@ -93,6 +39,12 @@ void require_grid(const LocalFeatures& features) {
                                             features.grid_height,
                                             features.grid_width));
   }
+}
+
+/// By their signs, whatever their lengths.
+PackedLocalFeatures pack_checked(const LocalFeatures& features) {
+  require_grid(features);
+  return pack({features.vectors, features.grid_height, features.grid_width, true});
 }
 
 /// Mean and standard deviation.
@@ -107,24 +59,28 @@ class PatchReranker final : public Reranker {
   PatchReranker(int feature_dim, const PatchRerankOptions& options)
       : feature_dim_(feature_dim),
         options_(options),
-        projection_(random_orthogonal(feature_dim, options.rerank_d, options.rerank_seed)) {}
+        projection_(random_directions(feature_dim, options.rerank_d, options.rerank_seed)) {}
 
   LocalFeatures extract(const PatchFeatures& features) const override;
-  Agreement compare(const LocalFeatures& query, const LocalFeatures& place) const override;
+  Agreement compare(const LocalFeatures& query, const LocalFeatures& place) const override {
+    return comparison(query).compare(pack_checked(place));
+  }
   std::vector<CellPair> agreeing_pairs(const LocalFeatures& query,
-                                       const LocalFeatures& place) const override;
+                                       const LocalFeatures& place) const override {
+    PatchComparison compared = comparison(query);
+    compared.compare(pack_checked(place));
+    return {compared.agreeing().begin(), compared.agreeing().end()};
+  }
+  std::unique_ptr<PreparedQuery> prepare(const PackedLocalFeatures& query) const override {
+    return std::make_unique<PatchComparison>(query, options_.rerank_tolerance);
+  }
   std::vector<Match> reorder(const std::vector<Match>& matches,
                              const std::vector<double>& scores) const override;
 
  private:
-  /// Matches that agree, and on what.
-  struct Matched {
-    int cells = 0;  ///< along the longer side of the coarser grid; 0: a grid is empty
-    double reach = 0;
-    std::vector<Vote> votes;
-    Peak peak;
-  };
-  Matched match(const LocalFeatures& query, const LocalFeatures& place) const;
+  PatchComparison comparison(const LocalFeatures& query) const {
+    return {pack_checked(query), options_.rerank_tolerance};
+  }
 
   int feature_dim_;
   PatchRerankOptions options_;
@@ -146,69 +102,12 @@ LocalFeatures PatchReranker::extract(const PatchFeatures& features) const {
                         product(as_eigen(features.patches).topRows(cells), as_eigen(projection_));
   const Eigen::RowVectorXf mean = vectors.colwise().mean();
   vectors.rowwise() -= mean;
+  const float magnitude = 1 / std::sqrt(static_cast<float>(options_.rerank_d));
   for (std::int64_t i = 0; i < cells; ++i) {
-    const float norm = vectors.row(i).norm();
-    vectors.row(i) *= norm > kFlat ? 1 / norm : 0.0f;
+    const bool flat = !(vectors.row(i).norm() > kFlat);
+    for (float& value : vectors.row(i)) value = flat ? 0 : value > 0 ? magnitude : -magnitude;
   }
-  return {to_matrix(vectors), features.grid_height, features.grid_width};
-}
-
-/// Matched patches of positive cosine, with displacements in cells of the coarser grid.
-std::vector<Vote> cast_votes(const LocalFeatures& query, const LocalFeatures& place, int cells) {
-  std::vector<Vote> votes;
-  for (const auto& [from, to] : mutual_neighbours(query.vectors, place.vectors)) {
-    const float cosine = as_eigen(query.vectors.row(from)).dot(as_eigen(place.vectors.row(to)));
-    if (!(cosine > 0)) continue;
-    const auto [query_down, query_right] = position(query, from, cells);
-    const auto [place_down, place_right] = position(place, to, cells);
-    votes.push_back({from,
-                     to,
-                     static_cast<int>(std::lround(place_down - query_down)),
-                     static_cast<int>(std::lround(place_right - query_right)),
-                     cosine});
-  }
-  return votes;
-}
-
-PatchReranker::Matched PatchReranker::match(const LocalFeatures& query,
-                                            const LocalFeatures& place) const {
-  require_grid(query);
-  require_grid(place);
-  Matched matched;
-  if (query.vectors.rows() == 0 || place.vectors.rows() == 0) return matched;
-  matched.cells = std::min(longest_side(query), longest_side(place));
-  matched.reach = std::max(1.0, options_.rerank_tolerance * matched.cells);
-  matched.votes = cast_votes(query, place, matched.cells);
-  matched.peak = largest_agreement(matched.votes, matched.reach);
-  std::erase_if(matched.votes, [&](const Vote& vote) {
-    return std::abs(vote.down - matched.peak.down) >= matched.reach ||
-           std::abs(vote.right - matched.peak.right) >= matched.reach;
-  });
-  return matched;
-}
-
-Agreement PatchReranker::compare(const LocalFeatures& query, const LocalFeatures& place) const {
-  const Matched matched = match(query, place);
-  if (matched.cells == 0) return {};
-  const double finer = static_cast<double>(longest_side(query)) / matched.cells;
-  return {
-      matched.peak.sum / static_cast<double>(std::min(query.vectors.rows(), place.vectors.rows())),
-      matched.peak.down * finer,
-      matched.peak.right * finer,
-      1.0,
-      static_cast<int>(matched.votes.size())};
-}
-
-std::vector<CellPair> PatchReranker::agreeing_pairs(const LocalFeatures& query,
-                                                    const LocalFeatures& place) const {
-  const Matched matched = match(query, place);
-  std::vector<CellPair> pairs;
-  for (const Vote& vote : matched.votes) {
-    const double down = 1 - std::abs(vote.down - matched.peak.down) / matched.reach;
-    const double right = 1 - std::abs(vote.right - matched.peak.right) / matched.reach;
-    pairs.push_back({vote.query, vote.place, static_cast<float>(vote.weight * down * right)});
-  }
-  return pairs;
+  return {to_matrix(vectors), features.grid_height, features.grid_width, true};
 }
 
 /// The cosine is brought to the spread of the scores: what a match carries stays a share of
@@ -236,7 +135,10 @@ void PatchRerankOptions::validate() const {
     if (!holds)
       throw std::invalid_argument(fmt::format("{} is {}, {} was expected", field, value, expected));
   };
-  require(rerank_d >= 1, "rerank_d", rerank_d, "at least 1");
+  require(rerank_d >= 32 && rerank_d <= 8192 && rerank_d % 32 == 0,
+          "rerank_d",
+          rerank_d,
+          "a multiple of 32 from 32 to 8192");
   require(rerank_tolerance > 0 && rerank_tolerance <= 1,
           "rerank_tolerance",
           rerank_tolerance,

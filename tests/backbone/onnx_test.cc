@@ -159,24 +159,24 @@ TEST_F(Onnx, TheIndexSaysAllThatAQueryNeeds) {
   options.longest_side = 64;
   options.gem.sign = GemSign::kPreserve;
   const Recognizer recognizer("onnx-gem", options);
-  Index index(recognizer.header());
-  const std::string recorded = index.header().options;
+  Map map(recognizer.header());
+  const std::string recorded = map.header().options;
   for (const char* part : {R"("onnx_output":"negative")",
                            R"("onnx_normalization":"signed")",
                            R"("onnx_multiple":8)",
                            R"("longest_side":64)"}) {
     EXPECT_TRUE(contains(recorded, part)) << recorded;
   }
-  EXPECT_FALSE(index.header().weights_sha256.empty());
+  EXPECT_FALSE(map.header().weights_sha256.empty());
   BackboneOptions file;
   file.weights = options.backbone.weights;
   const Image picture = noise(60, 80);
-  EXPECT_EQ(Recognizer(index, file).describe(picture), recognizer.describe(picture));
+  EXPECT_EQ(Recognizer(map, file).describe(picture), recognizer.describe(picture));
   options.backbone.onnx.onnx_normalization = "raw";
   EXPECT_NE(Recognizer("onnx-gem", options).describe(picture), recognizer.describe(picture));
-  EXPECT_TRUE(contains(message_of([&] { Recognizer{index}; }), "weights are needed"));
+  EXPECT_TRUE(contains(message_of([&] { Recognizer{map}; }), "weights are needed"));
   file.weights = written(network(2), "other.onnx");
-  EXPECT_TRUE(contains(message_of([&] { Recognizer(index, file); }), "these are "));
+  EXPECT_TRUE(contains(message_of([&] { Recognizer(map, file); }), "these are "));
 }
 
 TEST_F(Onnx, NamesCarryTheFile) {

@@ -47,7 +47,7 @@ void expect_whole(const fs::path& file, int least) {
   EXPECT_EQ(map.end(), map.size());
   for (int i = 0; i < map.size(); i += 1 + map.size() / 50) {
     EXPECT_EQ(map.place(i).name, made_up_places(i, 1)[0].name);
-    EXPECT_EQ(map.local(i).halves, made_up_locals(i, 1)[0].halves);
+    EXPECT_EQ(map.local(i).bytes, made_up_locals(i, 1)[0].bytes);
     EXPECT_EQ(map.search(made_up_descriptor(i, kDim), 1).front().place, i);
   }
 }
@@ -223,7 +223,7 @@ void read_along(const fs::path& file, Clock::time_point end, unsigned seed) {
       const Match best = map.search(made_up_descriptor(place, kDim), 1).front();
       require(best.place == place && best.score > 0.999f, "another answer");
       require(map.place(place).name == made_up_places(place, 1)[0].name, "another name");
-      require(map.local(place).halves == made_up_locals(place, 1)[0].halves, "other features");
+      require(map.local(place).bytes == made_up_locals(place, 1)[0].bytes, "other features");
     }
   }
 }

@@ -46,7 +46,7 @@ void expect_same(const Map& a, const Map& b) {
     EXPECT_EQ(place.stamp, other.stamp);
     EXPECT_EQ(std::isnan(place.x), std::isnan(other.x));
     EXPECT_EQ(place.utm_zone, other.utm_zone);
-    EXPECT_EQ(a.local(number).halves, b.local(number).halves);
+    EXPECT_EQ(a.local(number).bytes, b.local(number).bytes);
     EXPECT_EQ(a.local(number).grid_width, b.local(number).grid_width);
   });
   const Matrix queries = made_up_descriptors(5, 4, a.header().dim);

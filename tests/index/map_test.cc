@@ -200,7 +200,7 @@ class MapModelTest : public testing::Test {
       const int made_of = model_.at(numbers[i]);
       const Descriptor expected = made_up_descriptor(made_of, kWide);
       EXPECT_NEAR(cosine(kept.row(static_cast<int>(i)), expected), 1, 1e-5);
-      EXPECT_EQ(map.local(numbers[i]).halves, made_up_locals(made_of, 1)[0].halves);
+      EXPECT_EQ(map.local(numbers[i]).bytes, made_up_locals(made_of, 1)[0].bytes);
       EXPECT_EQ(map.search(expected, 1).front().place, numbers[i]);
       EXPECT_EQ(map.find(made_up_places(made_of, 1)[0].name), std::vector{numbers[i]});
     }

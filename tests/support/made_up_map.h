@@ -48,7 +48,9 @@ inline std::vector<Place> made_up_places(int first, int count) {
 inline std::vector<PackedLocalFeatures> made_up_locals(int first, int count) {
   std::vector<PackedLocalFeatures> locals;
   for (int i = first; i < first + count; ++i) {
-    locals.push_back({std::vector<std::uint16_t>(6, static_cast<std::uint16_t>(i)), 2, 1, 3});
+    std::vector<std::uint8_t> bytes(12, static_cast<std::uint8_t>(i));  // halves: 3 rows of 2
+    bytes[0] = static_cast<std::uint8_t>(i >> 8);
+    locals.push_back({std::move(bytes), 2, 1, 3});
   }
   return locals;
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "ria/rerank.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,17 +8,13 @@
 #include <random>
 #include <thread>
 
-#include "nn/nearest.h"
-#include "rerank/mutual.h"
 #include "ria/backbone.h"
 #include "ria/eigen.h"
-#include "support/all_kernels.h"
+#include "ria/rerank.h"
 
 namespace ria {
 
 namespace {
-
-using Pairs = std::vector<std::pair<int, int>>;
 
 Matrix random_rows(int rows, int columns, unsigned seed) {
   std::mt19937 engine(seed);
@@ -29,93 +23,6 @@ Matrix random_rows(int rows, int columns, unsigned seed) {
   for (float& value : x.values()) value = normal(engine);
   as_eigen(x).rowwise().normalize();
   return x;
-}
-
-/// Small whole numbers: every product is exact in any order, and many are equal.
-Matrix whole_rows(int rows, int columns, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::uniform_int_distribution<int> whole(-2, 2);
-  Matrix x(rows, columns);
-  for (float& value : x.values()) value = static_cast<float>(whole(engine));
-  return x;
-}
-
-NearestRows brute_force(const Matrix& a, const Matrix& b) {
-  const EigenMatrixD products = as_eigen(a).cast<double>() * as_eigen(b).cast<double>().transpose();
-  NearestRows nearest{std::vector<std::int32_t>(a.rows(), -1),
-                      std::vector<std::int32_t>(b.rows(), -1)};
-  for (int i = 0; i < a.rows() && b.rows() > 0; ++i) {
-    nearest.of_a[i] = 0;
-    for (int j = 1; j < b.rows(); ++j)
-      if (products(i, j) > products(i, nearest.of_a[i])) nearest.of_a[i] = j;
-  }
-  for (int j = 0; j < b.rows() && a.rows() > 0; ++j) {
-    nearest.of_b[j] = 0;
-    for (int i = 1; i < a.rows(); ++i)
-      if (products(i, j) > products(nearest.of_b[j], j)) nearest.of_b[j] = i;
-  }
-  return nearest;
-}
-
-Pairs mutual(const NearestRows& nearest) {
-  Pairs pairs;
-  for (int i = 0; i < static_cast<int>(nearest.of_a.size()); ++i)
-    if (nearest.of_a[i] >= 0 && nearest.of_b[nearest.of_a[i]] == i)
-      pairs.emplace_back(i, nearest.of_a[i]);
-  return pairs;
-}
-
-class NearestRowsTest : public testing::TestWithParam<const PanelKernels*> {};
-
-TEST_P(NearestRowsTest, EqualsBruteForceWithTies) {
-  constexpr int kSizes[][3] = {
-      {1, 1, 1}, {1, 50, 3}, {50, 1, 3}, {7, 25, 4}, {48, 24, 5}, {255, 49, 2}, {600, 301, 3}};
-  for (const auto& [rows, columns, k] : kSizes) {
-    const Matrix a = whole_rows(rows, k, 1), b = whole_rows(columns, k, 2);
-    const NearestRows actual = nearest_rows(a, b, *GetParam()), expected = brute_force(a, b);
-    EXPECT_EQ(actual.of_a, expected.of_a) << rows << " x " << columns;
-    EXPECT_EQ(actual.of_b, expected.of_b) << rows << " x " << columns;
-  }
-}
-
-TEST_P(NearestRowsTest, LooksPastProductsBelowZero) {
-  // Rows that are all opposed: padding that counts as zero would win.
-  const Matrix a = to_matrix(-as_eigen(whole_rows(5, 3, 1)).array().abs() - 1);
-  const Matrix b = to_matrix(as_eigen(whole_rows(3, 3, 2)).array().abs() + 1);
-  const NearestRows actual = nearest_rows(a, b, *GetParam()), expected = brute_force(a, b);
-  EXPECT_EQ(actual.of_a, expected.of_a);
-  EXPECT_EQ(actual.of_b, expected.of_b);
-}
-
-TEST_P(NearestRowsTest, NanIsNobodysNeighbour) {
-  Matrix a = random_rows(30, 8, 1);
-  const Matrix b = random_rows(40, 8, 2);
-  a(4, 2) = std::numeric_limits<float>::quiet_NaN();
-  const NearestRows nearest = nearest_rows(a, b, *GetParam());
-  EXPECT_EQ(nearest.of_a[4], -1);
-  EXPECT_EQ(std::count(nearest.of_b.begin(), nearest.of_b.end(), 4), 0);
-}
-
-INSTANTIATE_TEST_SUITE_P(Cpus,
-                         NearestRowsTest,
-                         testing::ValuesIn(all_kernels()),
-                         [](const auto& info) { return info.param->name; });
-
-TEST(MutualNeighbours, EqualBruteForce) {
-  const Matrix a = random_rows(510, 64, 1), b = random_rows(690, 64, 2);
-  const Pairs pairs = mutual_neighbours(a, b);
-  EXPECT_EQ(pairs, mutual(brute_force(a, b)));
-  EXPECT_GT(pairs.size(), 50u);
-}
-
-TEST(MutualNeighbours, NoneOfNothing) {
-  EXPECT_TRUE(mutual_neighbours(Matrix(0, 8), random_rows(5, 8, 1)).empty());
-  EXPECT_TRUE(mutual_neighbours(random_rows(5, 8, 1), Matrix(0, 8)).empty());
-}
-
-TEST(MutualNeighbours, OfOneWidthOnly) {
-  EXPECT_THROW(mutual_neighbours(random_rows(5, 8, 1), random_rows(5, 9, 1)),
-               std::invalid_argument);
 }
 
 /// A picture of unrelated patches, seen through a window of a larger scene.
@@ -143,8 +50,9 @@ class PatchRerankerTest : public testing::Test {
   PatchFeatures view_ = window(scene_, 60, 10, 10, 18, 30);
 };
 
-TEST_F(PatchRerankerTest, KeepsUnitVectorsOnTheGrid) {
+TEST_F(PatchRerankerTest, KeepsSignsOnTheGrid) {
   const LocalFeatures kept = reranker_->extract(view_);
+  EXPECT_TRUE(kept.signs);
   EXPECT_EQ(kept.vectors.rows(), 18 * 30);
   EXPECT_EQ(kept.vectors.cols(), PatchRerankOptions{}.rerank_d);
   EXPECT_EQ(kept.grid_height, 18);
@@ -152,7 +60,33 @@ TEST_F(PatchRerankerTest, KeepsUnitVectorsOnTheGrid) {
   const auto vectors = as_eigen(kept.vectors);
   EXPECT_LT((vectors.rowwise().norm().array() - 1).abs().maxCoeff(), 1e-5f);
   // What all patches share is gone: positive features give vectors in all directions.
-  EXPECT_LT(vectors.colwise().mean().norm(), 0.1f);
+  EXPECT_LT(vectors.colwise().mean().norm(), 0.2f);
+  const PackedLocalFeatures packed = pack(kept);
+  EXPECT_EQ(packed.bytes.size(), 18u * 30 * 256 / 8);
+  const LocalFeatures again = unpack(packed);
+  EXPECT_EQ(again.vectors, kept.vectors);
+  EXPECT_TRUE(again.signs);
+}
+
+TEST_F(PatchRerankerTest, SignsFollowTheAngleBetweenPatches) {
+  // Two directions at an angle differ in as many signs as the angle is of a half turn; more bits
+  // than there are dimensions come from further directions.
+  PatchRerankOptions options;
+  options.rerank_d = 2048;
+  const auto fine = make_patch_reranker(kDim, options);
+  const LocalFeatures kept = fine->extract(view_);
+  EigenMatrix exact = as_eigen(view_.patches);
+  exact.rowwise().normalize();
+  exact.rowwise() -= exact.colwise().mean().eval();
+  exact.rowwise().normalize();
+  double worst = 0;
+  for (int x = 1; x < 28; ++x) {
+    const double cosine = exact.row(5 * 30 + x).dot(exact.row(5 * 30 + x + 1));
+    const double signs =
+        as_eigen(kept.vectors).row(5 * 30 + x).dot(as_eigen(kept.vectors).row(5 * 30 + x + 1));
+    worst = std::max(worst, std::abs(1 - std::acos(cosine) / std::acos(0.0) - signs));
+  }
+  EXPECT_LT(worst, 5 / std::sqrt(2048.0));
 }
 
 TEST_F(PatchRerankerTest, APictureIsMostAlikeToItself) {
@@ -162,17 +96,21 @@ TEST_F(PatchRerankerTest, APictureIsMostAlikeToItself) {
 
 TEST_F(PatchRerankerTest, ShiftKeepsWhatShufflingLoses) {
   const PatchFeatures shifted = window(scene_, 60, 12, 15, 18, 30);  // 16 x 25 of 18 x 30 shared
-  const double shared = 16.0 * 25 / (18 * 30);
-  EXPECT_NEAR(score(view_, shifted), shared, 0.05);
+  // Cells at the border of what is shared have other surroundings.
+  EXPECT_GT(score(view_, shifted), 14.0 * 23 / (18 * 30));
+  EXPECT_LT(score(view_, shifted), 16.0 * 25 / (18 * 30));
 
   PatchFeatures shuffled = view_;
   std::vector<int> order(view_.patches.rows());
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937(3));
   shuffled.patches = to_matrix(as_eigen(view_.patches)(order, Eigen::all));
-  const LocalFeatures a = reranker_->extract(view_), b = reranker_->extract(shuffled);
-  EXPECT_EQ(mutual_neighbours(a.vectors, b.vectors).size(), order.size());  // all found again
-  EXPECT_LT(reranker_->score(a, b), 0.1);                                   // nowhere near
+  EXPECT_LT(score(view_, shuffled), 0.1);
+
+  // What is kept, shuffled: every patch is found again, nowhere near.
+  const LocalFeatures kept = reranker_->extract(view_);
+  const LocalFeatures mixed{to_matrix(as_eigen(kept.vectors)(order, Eigen::all)), 18, 30, true};
+  EXPECT_LT(reranker_->score(kept, mixed), 0.1);
 }
 
 TEST_F(PatchRerankerTest, TellsWhereTheViewMoved) {
@@ -196,19 +134,51 @@ TEST_F(PatchRerankerTest, TellsWhereTheViewMoved) {
   EXPECT_TRUE(std::ranges::is_sorted(pairs, {}, &CellPair::query));
 }
 
+TEST_F(PatchRerankerTest, TellsHowMuchLargerThingsAre) {
+  // The middle 12 x 20 cells of the view fill the whole picture.
+  PatchFeatures nearer{Matrix(18 * 30, kDim), 18, 30, {}};
+  for (int y = 0; y < 18; ++y)
+    for (int x = 0; x < 30; ++x)
+      std::ranges::copy(view_.patches.row((3 + y * 2 / 3) * 30 + 5 + x * 2 / 3),
+                        nearer.patches.row(y * 30 + x).begin());
+  const LocalFeatures query = reranker_->extract(view_), place = reranker_->extract(nearer);
+  EXPECT_GT(reranker_->compare(query, place).scale, 1.2);
+  EXPECT_LT(reranker_->compare(place, query).scale, 0.9);
+  EXPECT_NEAR(reranker_->compare(query, query).scale, 1, 1e-6);
+}
+
 TEST_F(PatchRerankerTest, KeptFeaturesCompareAsTheFeatures) {
   const LocalFeatures query = reranker_->extract(view_);
   const auto prepared = reranker_->prepare(pack(query));
-  for (const int top : {12, 3, 10}) {
-    const LocalFeatures place = reranker_->extract(window(scene_, 60, top, 15, 18, 30));
-    EXPECT_NEAR(prepared->compare(pack(place)).score, reranker_->score(query, place), 0.01);
+  for (const int top : {12, 3, 10}) {  // of several sizes, so that memory is used again
+    const LocalFeatures place = reranker_->extract(window(scene_, 60, top, 15, 18 - top, 30));
+    const Agreement kept = prepared->compare(pack(place)),
+                    direct = reranker_->compare(query, place);
+    EXPECT_EQ(kept.score, direct.score);
+    EXPECT_EQ(kept.down, direct.down);
+    EXPECT_EQ(kept.right, direct.right);
+    EXPECT_EQ(kept.scale, direct.scale);
+    EXPECT_EQ(kept.pairs, direct.pairs);
   }
+}
+
+TEST_F(PatchRerankerTest, RefusesWhatWasKeptOtherwise) {
+  const LocalFeatures kept = reranker_->extract(view_);
+  LocalFeatures halves = kept;
+  halves.signs = false;
+  const auto prepared = reranker_->prepare(pack(kept));
+  EXPECT_THROW(prepared->compare(pack(halves)), std::invalid_argument);
+  EXPECT_THROW(reranker_->prepare(pack(halves)), std::invalid_argument);
+  PackedLocalFeatures cut = pack(kept);
+  cut.bytes.pop_back();
+  EXPECT_THROW(prepared->compare(cut), std::invalid_argument);
+  EXPECT_THROW(unpack(cut), std::invalid_argument);
 }
 
 TEST_F(PatchRerankerTest, OtherSceneScoresLow) {
   PatchFeatures other = view_;
   other.patches = to_matrix(as_eigen(random_rows(18 * 30, kDim, 8)).cwiseAbs());
-  EXPECT_LT(score(view_, other), 0.05);
+  EXPECT_LT(score(view_, other), 0.1);
 }
 
 TEST_F(PatchRerankerTest, ExchangingThePicturesChangesRoundingOnly) {
@@ -223,10 +193,11 @@ TEST_F(PatchRerankerTest, GridsMayDiffer) {
   for (int i = 0; i < 36 * 60; ++i)
     as_eigen(finer.patches.row(i)) =
         as_eigen(view_.patches.row(i / 60 / 2 * 30 + i % 60 / 2)) + 0.1f * as_eigen(noise.row(i));
-  EXPECT_GT(score(view_, finer), 0.8);
-  EXPECT_GT(score(finer, view_), 0.8);
+  EXPECT_GT(score(view_, finer), 0.4);  // with less around each
+  EXPECT_GT(score(finer, view_), 0.4);
   PatchFeatures upright = window(scene_, 60, 4, 14, 30, 18);  // 18 x 18 shared
-  EXPECT_NEAR(score(view_, upright), 18.0 * 18 / (30 * 18), 0.05);
+  EXPECT_GT(score(view_, upright), 16.0 * 16 / (30 * 18));
+  EXPECT_LT(score(view_, upright), 18.0 * 18 / (30 * 18));
 }
 
 TEST_F(PatchRerankerTest, OfSeveralScalesTheFirstIsKept) {
@@ -243,7 +214,7 @@ TEST_F(PatchRerankerTest, FlatPicturesScoreNothing) {
   const PatchFeatures flat{Matrix(18 * 30, kDim, 0.3f), 18, 30, {}};
   EXPECT_EQ(score(flat, flat), 0);
   EXPECT_EQ(score(flat, view_), 0);
-  EXPECT_EQ(reranker_->score({Matrix(0, 64), 0, 0}, reranker_->extract(view_)), 0);
+  EXPECT_EQ(reranker_->score({Matrix(0, 256), 0, 0}, reranker_->extract(view_)), 0);
 }
 
 TEST_F(PatchRerankerTest, RefusesWhatItCannotRead) {
@@ -256,7 +227,7 @@ TEST_F(PatchRerankerTest, RefusesWhatItCannotRead) {
 
   const LocalFeatures kept = reranker_->extract(view_);
   EXPECT_THROW(reranker_->score(kept, {random_rows(4, 32, 1), 2, 2}), std::invalid_argument);
-  EXPECT_THROW(reranker_->score(kept, {random_rows(5, 64, 1), 2, 2}), std::invalid_argument);
+  EXPECT_THROW(reranker_->score(kept, {random_rows(5, 256, 1), 2, 2}), std::invalid_argument);
 }
 
 TEST_F(PatchRerankerTest, SameBitsForAnyNumberOfThreads) {
@@ -284,7 +255,7 @@ TEST(PatchRerankOrder, IsByPatchesMovedALittleByTheCosine) {
     return list;
   };
   PatchRerankOptions options;
-  options.rerank_d = 4;
+  options.rerank_d = 32;
   options.rerank_cosine_weight = 0;
   const auto patches_only = make_patch_reranker(8, options)->reorder(matches, {0.1, 0.48, 0.5});
   EXPECT_EQ(places(patches_only), (std::vector{5, 3, 7}));
@@ -308,7 +279,8 @@ TEST(PatchRerankOptions, AreChecked) {
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
   refused([](PatchRerankOptions& o) { o.rerank_d = 0; });
-  refused([](PatchRerankOptions& o) { o.rerank_d = kDim + 1; });
+  refused([](PatchRerankOptions& o) { o.rerank_d = 100; });
+  refused([](PatchRerankOptions& o) { o.rerank_d = 8192 + 32; });
   refused([](PatchRerankOptions& o) { o.rerank_tolerance = 0; });
   refused([](PatchRerankOptions& o) { o.rerank_tolerance = 1.5; });
   refused([&](PatchRerankOptions& o) { o.rerank_tolerance = nan; });
