@@ -65,8 +65,10 @@ Statement& Statement::bind(std::span<const std::uint8_t> bytes) {
   return *this;
 }
 
+int Statement::try_step() { return sqlite3_step(statement_); }
+
 bool Statement::step() {
-  const int code = sqlite3_step(statement_);
+  const int code = try_step();
   if (code != SQLITE_ROW && code != SQLITE_DONE) database_.fail(code);
   return code == SQLITE_ROW;
 }
@@ -168,17 +170,22 @@ void Database::configure() {
   if (mode_ == Mode::kBuild) run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
 }
 
+/// From now on in WAL mode: readers go on while this one writes.
 void Database::start_writing() {
   run("PRAGMA secure_delete = OFF");
-  if (mode_ == Mode::kMemory || mode_ == Mode::kBuild) return;
+  writes_ = mode_ == Mode::kMemory || mode_ == Mode::kBuild;
+  if (writes_) return;
   run("PRAGMA synchronous = EXTRA");  // a commit is on the disk when it returns
   const auto start = std::chrono::steady_clock::now();
   for (;;) {
     Statement pragma = prepare("PRAGMA journal_mode = WAL");
-    if (pragma.step() && pragma.text(0) == "wal") return;
+    const int code = pragma.try_step();
+    if (code == SQLITE_ROW && pragma.text(0) == "wal") break;
+    if (code != SQLITE_ROW && !passes(code)) fail(code);
     if (std::chrono::steady_clock::now() - start > kPatience) fail(SQLITE_BUSY);
     std::this_thread::sleep_for(milliseconds(5));
   }
+  writes_ = true;
 }
 
 void Database::run(const std::string& sql) const {
@@ -260,6 +267,7 @@ void Database::reading(const std::function<void()>& body) const {
 
 void Database::writing(const std::function<void()>& body) {
   if (sqlite3_get_autocommit(handle_.get()) == 0) return body();
+  if (!writes_) start_writing();
   begin("BEGIN IMMEDIATE");
   try {
     body();

@@ -34,6 +34,8 @@ class Statement {
   /// The bytes are not copied: they must stay until the last step().
   Statement& bind(std::span<const std::uint8_t> bytes);
 
+  /// SQLite's code.
+  int try_step();
   /// True: there is a row.
   bool step();
   /// For what gives no rows.
@@ -98,9 +100,6 @@ class Database {
   void reading(const std::function<void()>& body) const;
   void writing(const std::function<void()>& body);
 
-  /// From now on in WAL mode: readers go on while this one writes.
-  void start_writing();
-
   [[noreturn]] void fail(int code) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
@@ -114,12 +113,14 @@ class Database {
 
   void open(const std::string& name, int flags);
   void configure();
+  void start_writing();
   void begin(const char* sql) const;
   Blob open_blob(const char* table, std::int64_t row) const;
 
   std::filesystem::path file_;
   std::string name_;  // in messages
   Mode mode_;
+  bool writes_ = false;
   std::unique_ptr<sqlite3, Close> handle_;
   mutable std::map<const char*, std::unique_ptr<sqlite3_stmt, Close>> prepared_;
 };

@@ -70,7 +70,6 @@ MapStore::MapStore(const fs::path& file,
         fmt::format("map dim is {}, 1 to {} was expected", header.dim, kMostDims));
   }
   block_rows_ = static_cast<int>(std::max<std::size_t>(1, kBlockBytes / form_.row_bytes()));
-  database_.start_writing();
   database_.writing([this] { make_tables(); });
 }
 
@@ -83,7 +82,6 @@ MapStore::MapStore(const fs::path& file, Access access)
     throw;
   }
   block_rows_ = static_cast<int>(std::max<std::size_t>(1, kBlockBytes / form_.row_bytes()));
-  if (access == Access::kWrite) database_.start_writing();
 }
 
 void MapStore::refuse_other_files() const {
