@@ -222,7 +222,7 @@ TEST_F(CliTest, ShardsMergeIntoWhatOneRunBuilds) {
   works(Args{"index", "build", "b", "--out", "other.ria"} + kFastRia);
   refused(1,
           {"index", "merge", "a.ria", "other.ria", "--out", "x.ria"},
-          {"a.ria", "other.ria", "rootsift-gem", "rootsift-ria"});
+          {"x.ria", "other.ria", "rootsift-gem", "rootsift-ria"});
 }
 
 TEST_F(CliTest, CheckNamesDamage) {
