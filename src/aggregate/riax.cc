@@ -33,10 +33,13 @@ Rows window(int head, int height) {
   return {static_cast<int>(std::lround(head * step)), count};
 }
 
-/// Means of 2 x 2 neighbours, of 2 or 1 along a side of one: what a single patch happens to show
-/// counts less. `x` are the patches of `height` rows of the grid.
-EigenMatrixD neighbour_means(const EigenMatrix& x, int height, int width) {
-  const int down = std::min(1, height - 1), across = std::min(1, width - 1);
+/// Whether a side of the grid has neighbours to take means of, and means to tell apart.
+int has_means(int side) { return side > 2 ? 1 : 0; }
+
+/// Means of 2 x 2 neighbours: what a single patch happens to show counts less. `x` are the patches
+/// of `height` rows of the grid; `down` is 0 where rows are left alone.
+EigenMatrixD neighbour_means(const EigenMatrix& x, int height, int width, int down) {
+  const int across = has_means(width);
   EigenMatrixD means((height - down) * (width - across), x.cols());
   for (int r = 0; r + down < height; ++r) {
     for (int c = 0; c + across < width; ++c) {
@@ -97,13 +100,13 @@ class Riax final : public Aggregator {
                            const EigenVector& scales,
                            int head) const {
     const int height = features.grid_height, width = features.grid_width;
-    const int down = std::min(1, height - 1);
+    const int down = has_means(height);
     const Rows rows = window(head, height - down);
     const int first = rows.first * width, patches = (rows.count + down) * width;
     EigenMatrix x = product(as_eigen(features.patches).middleRows(first, patches),
                             as_eigen(projections_[head]));
     x.array().colwise() *= scales.segment(first, patches).array();
-    EigenMatrixD means = neighbour_means(x, rows.count + down, width);
+    EigenMatrixD means = neighbour_means(x, rows.count + down, width, down);
     means.rowwise() -= means.colwise().mean().eval();
     return log_vector(gram(means) / static_cast<double>(means.rows()));
   }

@@ -19,7 +19,7 @@ struct PlaceBatch {
   std::vector<PackedLocalFeatures> locals;
 };
 
-struct Map::Impl {
+struct [[gnu::visibility("hidden")]] Map::Impl {
   Impl(const std::filesystem::path& file,
        Database::Mode mode,
        const MapHeader& header,

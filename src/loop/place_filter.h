@@ -15,8 +15,9 @@
 
 namespace ria {
 
-/// The constants of the filter, the same for every method, camera and place. They are on the careful
-/// side: on drives of many kinds nearly all that is said is right, and some of it is said late.
+/// The constants of the filter, the same for every method, camera and place. They are on the
+/// careful side: on drives of many kinds nearly all that is said is right, and some of it is said
+/// late.
 struct FilterModel {
   // The logarithm of the likelihood ratio of a place is a sum of
   double base = 1.0;              ///< this,

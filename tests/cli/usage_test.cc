@@ -50,7 +50,7 @@ TEST_F(CliTest, MistypedNameIsAnsweredWithTheNearest) {
       {describe + Args{"--methd", "salad"},
        "'--methd': did you mean --method? 'ria describe --help'"},
       {{"describe", "pictures", "--output", "x.npy"},
-       "unknown flag '--output': did you mean --out?"},
+       "unknown flag '--output': did you mean --out or --onnx_output?"},
       {{"index", "build", "pictures", "--out=x.ria", "--wieghts=w"}, "did you mean --weights?"},
       {{"query", "x.ria", "pictures", "--jsno"}, "unknown flag '--jsno': did you mean --json?"},
       {describe + Args{"--method", "resnet50-rai"}, "did you mean resnet50-ria?"},

@@ -59,7 +59,7 @@ TEST_F(CliTest, ListSaysWhatIsMissingAndWhatIsThere) {
   for (const std::string& part : {std::string("missing; get it with: ria weights get salad"),
                                   std::string("missing; get it with: ./run weights"),
                                   std::string("88.3 MB"),
-                                  std::string("resnet50-ria, resnet50-gem"),
+                                  std::string("resnet50-ria, resnet50-riax, resnet50-gem"),
                                   present}) {
     EXPECT_NE(text.find(part), text.npos) << part;
   }

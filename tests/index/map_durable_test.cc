@@ -192,12 +192,12 @@ TEST(MapDurable, AFailedSyncIsNoAcknowledgement) {
     Map map =
         round == 0 ? Map::create(file, made_up_header(kDim)) : Map::open(file, Access::kWrite);
     const int before = map.end();
-    disk.syncs_to_failure = 3;
+    disk.syncs_to_failure = 3 + round;
     const std::string said = message_of([&] {
       for (;;) add_one(map, map.end());
     });
     EXPECT_TRUE(contains(said, "m.ria")) << said;
-    EXPECT_GT(map.end(), before);
+    EXPECT_GE(map.end(), before);
     acknowledged = map.end();
     disk.syncs_to_failure = -1;
     add_one(map, map.end());  // the disk is well again

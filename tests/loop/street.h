@@ -36,7 +36,7 @@ inline void to_unit(float* values, int count) {
 inline DescribedPicture view(int at, int dim, unsigned visit = 0, float change = 0.3f) {
   std::mt19937 random(static_cast<unsigned>(at) * 31 + visit * 1000003 + 5);
   std::normal_distribution<float> normal;
-  LocalFeatures local{Matrix(kRows * kColumns, kPatch), kRows, kColumns};
+  LocalFeatures local{Matrix(kRows * kColumns, kPatch), kRows, kColumns, true};
   DescribedPicture picture;
   picture.descriptor.assign(dim, 0);
   for (int c = 0; c < kColumns; ++c) {

@@ -160,9 +160,9 @@ inline std::vector<std::string> complaints(const std::string& err) {
   for (const std::string& line : lines(err)) {
     const bool progress = line.starts_with("describing ") || line.starts_with("indexing ") ||
                           line.starts_with("rendering ") || line.starts_with("downloading ") ||
-                          line.starts_with("comparing ") || line.starts_with("clustering ") ||
-                          line.starts_with("checking ") || line.starts_with("saving ") ||
-                          line.starts_with("starting MLPs ") ||
+                          line.starts_with("comparing ") || line.starts_with("closing loops ") ||
+                          line.starts_with("clustering ") || line.starts_with("checking ") ||
+                          line.starts_with("saving ") || line.starts_with("starting MLPs ") ||
                           line.starts_with("training step ") || line.starts_with("features ") ||
                           line.starts_with("validation step ");
     if (!progress) kept.push_back(line);
