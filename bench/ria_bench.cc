@@ -130,6 +130,27 @@ class Bench {
     put("head_over_gemm", best[1] / best[0]);
   }
 
+  /// riax of three lengths beside the network it stands behind, one picture on one core.
+  void riax() {
+    const auto backbone = make_backbone("resnet50");
+    const Pixels pixels = random_pixels(272, 480);
+    const PatchFeatures features = backbone->extract(pixels);
+    std::vector<std::unique_ptr<Aggregator>> heads;
+    std::vector<std::function<void()>> timed{[&] { backbone->extract(pixels); }};
+    for (const int d : kRiaxDims) {
+      heads.push_back(make_riax(backbone->dim(), {.d = d}, backbone->reading()));
+      timed.push_back([&features, head = heads.back().get()] { head->aggregate(features); });
+    }
+    set_thread_cores(1);
+    const auto best = best_of(rounds_, timed);
+    set_thread_cores(0);
+    put("resnet50_one_core_ms", best[0] * 1e3);
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      put(fmt::format("riax_{}_ms", heads[h]->dim()), best[h + 1] * 1e3);
+      put(fmt::format("riax_{}_share_of_resnet50", heads[h]->dim()), best[h + 1] / best[0]);
+    }
+  }
+
   void matrix_root() {
     const MatrixD c = ria_covariance({random_matrix(1530, 64, 4), 34, 45, {}}, {}, {});
     const auto best =
@@ -195,6 +216,8 @@ class Bench {
     std::fflush(stdout);
   }
 
+  static constexpr int kRiaxDims[] = {64, 128, 256};
+
   int rounds_;
   nlohmann::ordered_json results_;
 };
@@ -209,11 +232,11 @@ int main(int argc, char** argv) {
   program.add_option("--rounds", rounds, "rounds of each measurement; the best counts")
       ->capture_default_str();
   std::string only;
-  program.add_option(
-      "--only",
-      only,
-      "one part: network, transformers, head, matrix_root, aggregators, end_to_end, or winograd or "
-      "train, which are left out otherwise");
+  program.add_option("--only",
+                     only,
+                     "one part: network, transformers, head, riax, matrix_root, aggregators, "
+                     "end_to_end, or winograd or "
+                     "train, which are left out otherwise");
   NetworkRun run;
   add_network_flags(program, run);
   CLI11_PARSE(program, argc, argv);
@@ -225,6 +248,7 @@ int main(int argc, char** argv) {
         {"network", &Bench::network},
         {"transformers", &Bench::transformers},
         {"head", &Bench::head},
+        {"riax", &Bench::riax},
         {"matrix_root", &Bench::matrix_root},
         {"aggregators", &Bench::aggregators},
         {"end_to_end", &Bench::end_to_end},

@@ -39,6 +39,19 @@ struct RIA_API RiaOptions {
   void validate() const;
 };
 
+/// RIA beyond the paper (riax): as free of training, vocabulary and database as RIA, of the same
+/// length, and better. A patch is read as the network's own next layer reads it
+/// (Backbone::reading), with its neighbours to the right and below; four windows of a third of the
+/// height, one below the other, have a covariance each, whose logarithm is taken and freed of its
+/// trace.
+struct RIA_API RiaxOptions {
+  int d = 128;              ///< even; the descriptor has d(d+1)/2 values: 64: 2080, 256: 32896
+  std::uint32_t seed = 42;  ///< of the random directions
+  double shrinkage = 0.1;   ///< of the mean eigenvalue, added to the diagonal
+
+  void validate() const;
+};
+
 /// What GeM does with negative activations.
 enum class GemSign {
   kPreserve,  ///< sign(m) |m|^(1/p), m = mean x^p (AnyLoc; p an odd whole number)
@@ -115,6 +128,12 @@ class RIA_API PcaFitter {
 RIA_API std::unique_ptr<Aggregator> make_ria(int feature_dim,
                                              const RiaOptions& options,
                                              const Matrix& projection = {});
+
+/// `reading` as Backbone::reading() gives it; empty: the features as they are. Of rootsift's scales
+/// it takes the first, whose patches are a grid.
+RIA_API std::unique_ptr<Aggregator> make_riax(int feature_dim,
+                                              const RiaxOptions& options = {},
+                                              const Matrix& reading = {});
 
 /// The regularised covariance C of equation (4), before the mapping.
 RIA_API MatrixD ria_covariance(const PatchFeatures& features,

@@ -69,6 +69,9 @@ class RIA_API Backbone {
   /// A backbone of the same weights whose features are this one's times `projection` (dim() x d),
   /// where the last layer is linear and can take the matrix in; nullptr elsewhere.
   virtual std::unique_ptr<Backbone> folded(const Matrix& projection) const;
+  /// The weights (rows x dim()) with which the network's own next layer reads these features, batch
+  /// norm folded in: what it was trained to tell apart. Empty where it ends here, or the file does.
+  virtual Matrix reading() const;
 };
 
 /// Names make_backbone() knows.

@@ -25,6 +25,7 @@ struct RIA_API Evaluation {
   int queries = 0;
   int database = 0;
   int dim = 0;
+  std::int64_t local_bytes = 0;      ///< kept of a place for re-ranking, on average; 0: nothing
   std::map<int, double> recall;      ///< K -> percent; empty: the positives are not known
   std::map<int, Interval> interval;  ///< K -> where it lies with 95 % confidence
   PrecisionRecall precision_recall;  ///< of the best answers

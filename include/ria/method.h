@@ -18,6 +18,7 @@ namespace ria {
 struct RIA_API MethodOptions {
   BackboneOptions backbone;
   RiaOptions ria;
+  RiaxOptions riax;
   GemOptions gem;
   VladOptions vlad;
   PostprocessOptions post;
@@ -75,8 +76,9 @@ RIA_API const Method& find_method(const std::string& name);
 
 /// The method, as choose_method() reads it, from its parts as other tools' flags give them:
 /// ("cosplace", "ResNet50", "", 512) is cosplace-resnet50-512, ("", "dinov2-vits14", "vlad", 0) is
-/// dinov2-vits14-vlad, ("resnet50-ria", "", "", 2080) is resnet50-ria:d=64. A part that is empty or
-/// 0 is the method's own. Throws std::invalid_argument if there is none such.
+/// dinov2-vits14-vlad, ("resnet50-ria", "", "", 2080) is resnet50-ria:d=64. 33000 stands for the
+/// 32896 of riax. A part that is empty or 0 is the method's own. Throws std::invalid_argument if
+/// there is none such.
 RIA_API std::string method_name(const std::string& method,
                                 const std::string& backbone,
                                 const std::string& aggregator,

@@ -127,6 +127,8 @@ Backbone::~Backbone() = default;
 
 std::unique_ptr<Backbone> Backbone::folded(const Matrix&) const { return nullptr; }
 
+Matrix Backbone::reading() const { return {}; }
+
 std::vector<std::string> backbone_names() {
   std::vector<std::string> names;
   for (const Network& network : kNetworks) names.emplace_back(network.name);

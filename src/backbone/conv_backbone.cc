@@ -54,6 +54,7 @@ class ConvBackbone final : public Backbone {
         sha256_(weights.sha256),
         net_(std::move(plan.steps), {plan.output}, options.precision),
         dim_(net_.channels(plan.output)),
+        reading_(std::move(plan.reading)),
         preprocessing_(conv_preprocessing(weights.file)) {}
 
   std::string name() const override { return name_; }
@@ -61,6 +62,7 @@ class ConvBackbone final : public Backbone {
   Preprocessing preprocessing() const override { return preprocessing_; }
   std::string weights_sha256() const override { return sha256_; }
   double flops(int height, int width) const override { return net_.flops(height, width); }
+  Matrix reading() const override { return reading_; }
 
   PatchFeatures extract(const Pixels& pixels) const override {
     PatchFeatures features;
@@ -78,6 +80,7 @@ class ConvBackbone final : public Backbone {
   std::string sha256_;
   ConvNet net_;
   int dim_;
+  Matrix reading_;
   Preprocessing preprocessing_;
 };
 
@@ -130,6 +133,21 @@ Convolution ConvBuilder::read(const std::string& conv,
   }
   if (!norm.empty()) fold(result, norm);
   return result;
+}
+
+Matrix ConvBuilder::reading(const std::string& conv, const std::string& norm) const {
+  const Convolution layer = read(conv, norm, 1, 0);
+  const int taps = layer.kernel * layer.kernel;
+  Matrix rows(layer.out * taps, layer.in);
+  for (int o = 0; o < layer.out; ++o) {
+    for (int i = 0; i < layer.in; ++i) {
+      for (int t = 0; t < taps; ++t) {
+        rows(o * taps + t, i) =
+            layer.weight[(static_cast<std::size_t>(o) * layer.in + i) * taps + t];
+      }
+    }
+  }
+  return rows;
 }
 
 /// w' = w g / sqrt(var + eps), b' = beta + (b - mean) g / sqrt(var + eps).

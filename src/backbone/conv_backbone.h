@@ -19,6 +19,7 @@ struct ConvPlan {
   std::vector<ConvStep> steps;
   std::map<std::string, int> cuts;  ///< places on the way, the cut itself included -> their tensor
   int output = 0;                   ///< tensor at the cut
+  Matrix reading;                   ///< see Backbone::reading()
 };
 
 /// Collects the steps of a network from named tensors.
@@ -35,6 +36,9 @@ class ConvBuilder {
   /// `conv`.weight with `conv`.bias if there is one and, where `norm` is not empty, with that batch
   /// norm folded in.
   Convolution read(const std::string& conv, const std::string& norm, int stride, int pad) const;
+
+  /// The weights of a convolution as rows over its input's channels, one for each output and tap.
+  Matrix reading(const std::string& conv, const std::string& norm) const;
 
   /// Appends a step; the tensor it writes is then last().
   void add(Convolution convolution, int input, int residual, bool relu);

@@ -24,7 +24,7 @@ class ResNetBuilder {
     if (!net_.has("conv1.weight")) throw std::runtime_error(net_.path() + " holds no ResNet");
   }
 
-  /// Stops at the cut, so that what lies behind it is not even read.
+  /// Stops at the cut, so that of what lies behind it only the first layer is read.
   ConvPlan build(const std::string& cut) {
     ConvPlan plan;
     const auto reached = [&](const std::string& place) {
@@ -34,19 +34,23 @@ class ResNetBuilder {
     const auto walk = [&] {
       net_.add(net_.read("conv1", "bn1", 2, 3), 0, -1, true);
       net_.add_max_pool(3, 2, 1);
+      next_ = block_behind(1, 0);
       if (reached("stem")) return true;
       for (int layer = 1; layer <= kLayers && has_block(layer, 0); ++layer) {
+        int block = 0;
         bool found = false;
-        for (int block = 0; has_block(layer, block) && !found; ++block) {
+        for (; has_block(layer, block) && !found; ++block) {
           add_block(fmt::format("layer{}.{}.", layer, block), block == 0 && layer > 1 ? 2 : 1);
           found = reached(fmt::format("layer{}.{}", layer, block));
         }
+        next_ = block_behind(layer, block);
         if (found || reached(fmt::format("layer{}", layer))) return true;
       }
       return false;
     };
     if (!possible(cut) || !walk()) refuse_cut(cut, file_, possible_cuts());
     plan.output = net_.last();
+    if (!next_.empty()) plan.reading = net_.reading(next_ + "conv1", next_ + "bn1");
     plan.steps = std::move(net_.steps());
     return plan;
   }
@@ -54,6 +58,15 @@ class ResNetBuilder {
  private:
   bool has_block(int layer, int block) const {
     return net_.has(fmt::format("layer{}.{}.conv1.weight", layer, block));
+  }
+
+  /// The block at this place or, behind the last of a layer, the next layer's first; empty: none.
+  std::string block_behind(int layer, int block) const {
+    for (const std::string& name :
+         {fmt::format("layer{}.{}.", layer, block), fmt::format("layer{}.0.", layer + 1)}) {
+      if (net_.has(name + "conv1.weight") && net_.has(name + "bn1.running_var")) return name;
+    }
+    return "";
   }
 
   /// Told from the names alone: a wrong cut is refused before the weights are read.
@@ -96,6 +109,7 @@ class ResNetBuilder {
 
   const TensorFile& file_;
   ConvBuilder net_;
+  std::string next_;  // block behind what was built, with a dot
   bool stride_first_ = false;
 };
 

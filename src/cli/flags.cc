@@ -66,7 +66,7 @@ void MethodFlags::add_choice(CLI::App& command, bool many) {
   command
       .add_option("--aggregator",
                   aggregator_,
-                  "what pools the features of --backbone: ria, gem, mean, vlad or netvlad")
+                  "what pools the features of --backbone: ria, riax, gem, mean, vlad or netvlad")
       ->type_name("NAME")
       ->excludes(method);
   command.add_option("--descriptors_dimension",
@@ -99,11 +99,19 @@ void MethodFlags::add_head(CLI::App& command) {
   const auto flag = [&](const char* name, auto& field, const char* text) {
     return command.add_option(name, field, text)->capture_default_str()->group(group);
   };
-  flag("--d", ria.d, "ria: projected dimension; the descriptor has d(d+1)/2 values");
+  command
+      .add_option("--d",
+                  d_,
+                  "ria, riax: projected dimension; the descriptor has d(d+1)/2 values; unset: 64 "
+                  "for ria, 128 for riax")
+      ->group(group);
   flag("--projection",
        ria.projection,
        "ria: random, none, pca (of the database), pca:FOLDER or FILE.npy");
-  flag("--seed", ria.seed, "ria: seed of the random projection");
+  flag("--seed", ria.seed, "ria, riax: seed of the random projection");
+  flag("--shrinkage",
+       options_.riax.shrinkage,
+       "riax: of the mean eigenvalue, added to the diagonal");
   flag("--normalize_patches", normalize_patches_, "L2-normalise each patch first: true or false");
   flag("--estimator", estimator_, "ria: sample, recov, ledoit_wolf or oas");
   flag("--tau", ria.tau, "ria: threshold of recov");
@@ -240,6 +248,8 @@ void MethodFlags::add_image(CLI::App& command) {
 
 MethodOptions MethodFlags::options() const {
   MethodOptions options = options_;
+  if (d_) options.ria.d = options.riax.d = *d_;
+  options.riax.seed = options.ria.seed;
   options.ria.estimator = parse_estimator(estimator_);
   options.ria.mapping = parse_mapping(mapping_);
   if (!gem_sign_.empty()) options.gem.sign = parse_gem_sign(gem_sign_);

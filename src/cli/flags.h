@@ -36,6 +36,7 @@ class MethodFlags {
   std::string backbone_, aggregator_;
   int descriptors_dimension_ = 0;
   MethodOptions options_;
+  std::optional<int> d_;
   std::string estimator_ = to_string(RiaOptions{}.estimator);
   std::string mapping_ = to_string(RiaOptions{}.mapping);
   std::string gem_sign_;

@@ -53,7 +53,7 @@ void print_table() {
   }
   fmt::print(
       "\nAny other pairing: --backbone B --aggregator A, or BACKBONE-AGGREGATOR\n"
-      "  backbones    {}\n  aggregators  ria, gem, mean, vlad, netvlad\n"
+      "  backbones    {}\n  aggregators  ria, riax, gem, mean, vlad, netvlad\n"
       "Where the weights come from: ria weights list\n",
       fmt::join(backbone_names(), ", "));
 }

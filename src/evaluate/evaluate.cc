@@ -49,6 +49,15 @@ Split split_good(const Descriptions& all, int database) {
   return split;
 }
 
+/// Of a picture, on average.
+std::int64_t local_bytes(const Descriptions& all) {
+  std::size_t bytes = 0;
+  for (const PackedLocalFeatures& local : all.locals) {
+    bytes += local.halves.size() * sizeof(local.halves[0]);
+  }
+  return static_cast<std::int64_t>(bytes / std::max<std::size_t>(1, all.locals.size()));
+}
+
 /// Search of the described queries among the described places. A picture that failed is neither
 /// found nor finds anything; it keeps its place in the numbering and its share of the denominator.
 void search_all(const Recognizer& recognizer,
@@ -59,7 +68,9 @@ void search_all(const Recognizer& recognizer,
   int depth = options.num_predictions;
   for (const int k : options.recall_values) depth = std::max(depth, k);
   const Split split = split_good(all, e.database);
-  const Index index = recognizer.index(choose(all, split.places));
+  const Descriptions places = choose(all, split.places);
+  e.local_bytes = local_bytes(places);
+  const Index index = recognizer.index(places);
   const Descriptions queries = choose(all, split.queries);
   const auto seconds = [start = std::chrono::steady_clock::now()] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -75,7 +86,7 @@ void search_all(const Recognizer& recognizer,
   }
   e.seconds["search"] = seconds();
   e.seconds["wall"] = all.seconds.wall + seconds();
-  const auto scores = sample_scores(queries.descriptors, choose(all, split.places).descriptors);
+  const auto scores = sample_scores(queries.descriptors, places.descriptors);
   if (!scores.empty()) e.open_set_threshold = open_set_threshold(scores);
 }
 
@@ -98,6 +109,7 @@ json evaluation_json(const Evaluation& e) {
               {"interval", interval},
               {"open_set_threshold", e.open_set_threshold},
               {"bytes", e.dim * sizeof(float)},
+              {"local_bytes", e.local_bytes},
               {"seconds", e.seconds},
               {"options", json::parse(e.options)},
               {"seed", e.seed},

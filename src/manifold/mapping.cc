@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <stdexcept>
 
+#include "nn/eigen_symmetric.h"
 #include "nn/gemm.h"
 #include "ria/eigen.h"
 #include "ria/manifold.h"
@@ -16,14 +16,10 @@ namespace {
 /// Q f(lambda) Q^T
 template <typename Function>
 MatrixD spectral(const MatrixD& c, Function f) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(as_eigen(c));
-  if (solver.info() != Eigen::Success) {
-    throw std::runtime_error("eigendecomposition of the covariance did not converge");
-  }
-  const EigenVectorD values = solver.eigenvalues().unaryExpr(f);
-  const EigenMatrixD vectors = solver.eigenvectors();
-  return to_matrix(
-      product(EigenMatrixD(vectors * values.asDiagonal()), EigenMatrixD(vectors.transpose())));
+  const SymmetricEigen eigen = eigen_symmetric(as_eigen(c));
+  const EigenVectorD values = eigen.values.unaryExpr(f);
+  return to_matrix(product(EigenMatrixD(eigen.vectors * values.asDiagonal()),
+                           EigenMatrixD(eigen.vectors.transpose())));
 }
 
 /// 3I - t, halved: the factor both iterates are multiplied by, equations (6) and (7).

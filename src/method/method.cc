@@ -19,7 +19,7 @@ namespace {
 const std::string kDatabase = "database";  // a vocabulary fitted on it
 
 /// Aggregators that go with any backbone; all others are read from a file.
-constexpr const char* kPairing[] = {"ria", "gem", "mean", "vlad", "netvlad"};
+constexpr const char* kPairing[] = {"ria", "riax", "gem", "mean", "vlad", "netvlad"};
 
 const std::vector<Method>& all_rows() {
   static const std::vector<Method> rows = [] {
@@ -108,8 +108,11 @@ std::string pairing_name(const std::string& network, const std::string& aggregat
 std::string with_dimension(const std::string& method, int dimension) {
   if (dimension == 0 || method.ends_with(fmt::format("-{}", dimension))) return method;
   const Method& row = find_method(method.substr(0, method.find(':')));
-  const int d = static_cast<int>((std::sqrt(8.0 * dimension + 1) - 1) / 2);
-  if (row.aggregator == "ria" && d >= 1 && d * (d + 1) / 2 == dimension) {
+  const bool beyond = row.aggregator == "riax";
+  const bool triangular = beyond || row.aggregator == "ria";
+  const int length = beyond && dimension == 33000 ? 32896 : dimension;
+  const int d = static_cast<int>((std::sqrt(8.0 * length + 1) - 1) / 2);
+  if (triangular && d >= 1 && d * (d + 1) / 2 == length && !(beyond && d % 2 != 0)) {
     return fmt::format("{}{}d={}", method, method.find(':') == std::string::npos ? ":" : ",", d);
   }
   if (row.dim == dimension) return method;
@@ -118,7 +121,7 @@ std::string with_dimension(const std::string& method, int dimension) {
       dimension,
       method,
       dimension,
-      row.aggregator == "ria" ? "; ria has d(d+1)/2 values: 528, 2080, 8256" : ""));
+      triangular ? fmt::format("; {} has d(d+1)/2 values: 528, 2080, 8256", row.aggregator) : ""));
 }
 
 template <typename T>

@@ -27,6 +27,10 @@ json ria_json(const RiaOptions& o) {
           {"alpha", o.alpha}};
 }
 
+json riax_json(const RiaxOptions& o) {
+  return {{"d", o.d}, {"seed", o.seed}, {"shrinkage", o.shrinkage}};
+}
+
 json gem_json(const GemOptions& o) {
   return {{"p", o.p},
           {"gem_sign", to_string(o.sign.value_or(GemSign::kClamp))},
@@ -57,6 +61,7 @@ json transformer_json(const BackboneOptions& o) {
 
 json head_json(const Method& method, const MethodOptions& o) {
   if (method.aggregator == "ria") return ria_json(o.ria);
+  if (method.aggregator == "riax") return riax_json(o.riax);
   if (method.aggregator == "gem") return gem_json(o.gem);
   if (method.aggregator == "mean") return {{"normalize_patches", o.gem.normalize_patches}};
   if (needs_vocabulary(method)) return vlad_json(o);
@@ -126,9 +131,10 @@ void take_name(Given& object, const char* key, Field& field, Parse parse) {
 }
 
 void take_head(Given& object, MethodOptions& o) {
-  take(object, "d", o.ria.d);
+  take<int>(object, "d", [&](int d) { o.ria.d = o.riax.d = d; });
   take(object, "projection", o.ria.projection);
-  take(object, "seed", o.ria.seed);
+  take<std::uint32_t>(object, "seed", [&](auto seed) { o.ria.seed = o.riax.seed = seed; });
+  take(object, "shrinkage", o.riax.shrinkage);
   take<bool>(object, "normalize_patches", [&](bool on) {
     o.ria.normalize_patches = o.gem.normalize_patches = o.vlad.normalize_patches = on;
   });

@@ -68,10 +68,12 @@ struct NamedAggregator {
 
 int same(int features) { return features; }
 int half_of_square(int) { return 64 * 65 / 2; }
+int half_of_square_beyond(int) { return 128 * 129 / 2; }
 int residuals(int features) { return 32 * features; }
 
 constexpr NamedAggregator kAggregators[] = {
     {"ria",     "covariance on the SPD manifold",                        kRia,     half_of_square},
+    {"riax",    "RIA beyond the paper: logarithms of four windows",  kRia,     half_of_square_beyond},
     {"gem",     "generalised mean",                                      kGem,     same},
     {"mean",    "mean",                                                  kMean,    same},
     {"vlad",    "residuals to a vocabulary fitted on the database",      kVlad,    residuals},

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "nn/one_thread.h"
+
 // OpenBLAS carries LAPACK; its C header would be a package of its own.
 extern "C" void dsyevr_(const char* job,
                         const char* range,
@@ -32,7 +34,29 @@ extern "C" void dsyevr_(const char* job,
                         std::size_t,
                         std::size_t);
 
+extern "C" void dsyevd_(const char* job,
+                        const char* half,
+                        const int* n,
+                        double* matrix,
+                        const int* stride,
+                        double* values,
+                        double* work,
+                        const int* work_size,
+                        int* integers,
+                        const int* integers_size,
+                        int* status,
+                        std::size_t,
+                        std::size_t);
+
 namespace ria {
+
+namespace {
+
+[[noreturn]] void not_found(int status) {
+  throw std::runtime_error(fmt::format("eigenvalues were not found (LAPACK says {})", status));
+}
+
+}  // namespace
 
 void fix_signs(EigenMatrixD& columns) {
   for (Eigen::Index j = 0; j < columns.cols(); ++j) {
@@ -90,14 +114,44 @@ SymmetricEigen eigen_symmetric(const EigenMatrixD& symmetric, int count) {
         static_cast<int>(work.size()),
         integers.data(),
         static_cast<int>(integers.size()));
-  if (status != 0 || filled != count) {
-    throw std::runtime_error(fmt::format("eigenvalues were not found (LAPACK says {})", status));
-  }
+  if (status != 0 || filled != count) not_found(status);
   SymmetricEigen out;
   out.values = Eigen::Map<const EigenVectorD>(values.data(), count).reverse();
   out.vectors = found.transpose().rowwise().reverse();
   fix_signs(out.vectors);
   return out;
+}
+
+SymmetricEigen eigen_symmetric(const EigenMatrixD& symmetric) {
+  const OneThread one_thread;
+  const int n = static_cast<int>(symmetric.rows());
+  if (symmetric.cols() != n || n < 1) {
+    throw std::invalid_argument(fmt::format("eigenvectors of a {}x{} matrix", n, symmetric.cols()));
+  }
+  EigenMatrixD found = symmetric;  // becomes the vectors, LAPACK's columns as rows
+  EigenVectorD values(n);
+  int status = 0;
+  // The sizes LAPACK documents for this job.
+  std::vector<double> work(1 + 6 * static_cast<std::size_t>(n) +
+                           2 * static_cast<std::size_t>(n) * n);
+  std::vector<int> integers(3 + 5 * static_cast<std::size_t>(n));
+  const int work_size = static_cast<int>(work.size());
+  const int integers_size = static_cast<int>(integers.size());
+  dsyevd_("V",
+          "U",
+          &n,
+          found.data(),
+          &n,
+          values.data(),
+          work.data(),
+          &work_size,
+          integers.data(),
+          &integers_size,
+          &status,
+          1,
+          1);
+  if (status != 0) not_found(status);
+  return {values.reverse(), found.transpose().rowwise().reverse()};
 }
 
 }  // namespace ria

@@ -14,6 +14,10 @@ struct SymmetricEigen {
 /// arbitrary.
 void fix_signs(EigenMatrixD& columns);
 
+/// All eigenvalues of a symmetric matrix and their vectors, by divide and conquer on one core: the
+/// same bits whatever the caller may use.
+SymmetricEigen eigen_symmetric(const EigenMatrixD& symmetric);
+
 /// The `count` largest eigenvalues of a symmetric matrix and their vectors, by LAPACK.
 SymmetricEigen eigen_symmetric(const EigenMatrixD& symmetric, int count);
 

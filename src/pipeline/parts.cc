@@ -119,7 +119,9 @@ std::unique_ptr<Aggregator> make_head(const Method& method,
                                       const MethodOptions& options,
                                       int feature_dim,
                                       const Fitted& fitted,
-                                      const TensorFile* weights) {
+                                      const TensorFile* weights,
+                                      const Matrix& reading) {
+  if (method.aggregator == "riax") return make_riax(feature_dim, options.riax, reading);
   if (method.aggregator == "gem") return make_gem(feature_dim, options.gem);
   if (method.aggregator == "mean") return make_mean(feature_dim, options.gem.normalize_patches);
   const Matrix& centres = at(fitted, kCentres);

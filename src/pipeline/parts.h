@@ -36,12 +36,13 @@ void adopt_settings(const Method& method, const TensorFile* weights, MethodOptio
 Fitted read_fitted(const Method& method, int feature_dim, MethodOptions& options);
 
 /// nullptr where something must be fitted first. `weights` is the method's file, needed where its
-/// head is trained.
+/// head is trained; `reading` the backbone's, which riax uses.
 std::unique_ptr<Aggregator> make_head(const Method& method,
                                       const MethodOptions& options,
                                       int feature_dim,
                                       const Fitted& fitted,
-                                      const TensorFile* weights);
+                                      const TensorFile* weights,
+                                      const Matrix& reading = {});
 
 /// nullptr for rerank none.
 std::unique_ptr<Reranker> make_reranker(const Method& method,

@@ -81,7 +81,7 @@ void RecognizerParts::make(const TensorFile* weights) {
   network_sha256 = said_network_sha256(weights);
   preprocessing = method_preprocessing(*backbone, options);
   fitted.merge(read_fitted(*method, backbone->dim(), options));
-  aggregator = make_head(*method, options, backbone->dim(), fitted, weights);
+  aggregator = make_head(*method, options, backbone->dim(), fitted, weights, backbone->reading());
   reranker = make_reranker(*method, options, backbone->dim(), weights);
   postprocessor = make_postprocessor(fitted);
 }

@@ -78,6 +78,7 @@ Evaluation parse_cell(const json& cell, const Dataset& dataset, const std::vecto
   e.queries = static_cast<int>(dataset.queries.size());
   e.database = static_cast<int>(dataset.database.size());
   e.dim = cell.at("dim").get<int>();
+  e.local_bytes = cell.at("local_bytes").get<std::int64_t>();
   e.seconds = cell.at("seconds").get<std::map<std::string, double>>();
   e.options = cell.at("options").dump();
   e.weights_sha256 = cell.at("weights_sha256").get<std::string>();

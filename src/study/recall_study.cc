@@ -58,6 +58,19 @@ std::vector<StudyField> fields_of(const Evaluation& e) {
           number_field(ms)};
 }
 
+/// What is kept of a place, and times of one core and one picture.
+std::vector<StudyField> costs_of(const Evaluation& e) {
+  const auto seconds = [&](const char* stage) {
+    const auto it = e.seconds.find(stage);
+    return it == e.seconds.end() ? 0.0 : it->second;
+  };
+  const double pictures = std::max(1, e.queries + e.database);
+  const auto bytes = static_cast<double>(e.dim * sizeof(float) + e.local_bytes);
+  return {number_field(bytes, "{:.0f}"),
+          number_field(1e3 * (seconds("aggregate") + seconds("local")) / pictures, "{:.2f}"),
+          number_field(1e3 * seconds("search") / std::max(1, e.queries), "{:.2f}")};
+}
+
 }  // namespace
 
 StudyResult run_recall_study(const RecallStudy& study,
@@ -72,9 +85,15 @@ StudyResult run_recall_study(const RecallStudy& study,
   StudyTable table;
   table.title = fmt::format("{} on {}", study.info.title, dataset.name);
   table.columns = {"dim", "R@1", "95 %", "R@5", "R@10", "ms/picture"};
+  if (study.costs) {
+    for (const char* cost : {"bytes/place", "head ms", "ms/query"}) table.columns.push_back(cost);
+  }
   for (std::size_t m = 0; m < all.size(); ++m) {
     if (all[m].queries == 0) continue;
     table.rows.push_back({rows[m].name, fields_of(all[m])});
+    if (study.costs) {
+      for (StudyField& field : costs_of(all[m])) table.rows.back().fields.push_back(field);
+    }
     result.evaluations.push_back(all[m]);
   }
   if (table.rows.empty()) {
@@ -83,6 +102,12 @@ StudyResult run_recall_study(const RecallStudy& study,
   }
   for (const std::size_t column : {1, 3, 4}) mark_best(table, column);
   table.caption = "ms/picture: network and head, one core; features from a cache cost no network.";
+  if (study.costs) {
+    table.caption +=
+        " bytes/place: descriptor and what re-ranking keeps; head ms: pooling, and what re-ranking "
+        "keeps, a picture on one core; ms/query: search on all cores, with re-ranking less the "
+        "pairs a row above has compared.";
+  }
   result.tables.push_back(std::move(table));
   if (study.paper != nullptr) set_beside_paper(*study.paper, dataset, options, result);
   return result;

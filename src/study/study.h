@@ -23,6 +23,7 @@ struct RecallStudy {
   std::vector<RecallRow> rows;
   const PaperTable* paper = nullptr;  ///< what the paper has for rows of these names
   std::vector<std::string> notes = {};
+  bool costs = false;  ///< columns for what is kept of a place, and the head's and a query's times
 };
 const std::vector<RecallStudy>& recall_studies();
 

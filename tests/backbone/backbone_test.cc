@@ -106,6 +106,30 @@ TEST_F(BackboneTable, AFamilyTakesAnyOfItsNetworksButNeedsAFile) {
   }
 }
 
+TEST_F(BackboneTable, TheNextLayerReadsTheFeatures) {
+  const std::string file = resnet({2, 2, 2, 2});
+  const Matrix reading = make_backbone("resnet18", options(file))->reading();  // cut after layer3
+  ASSERT_EQ(reading.rows(), 4 * 9);
+  ASSERT_EQ(reading.cols(), 4);
+  const std::vector<float> conv1 = waves({4, 4, 3, 3}).floats();
+  for (int o = 0; o < 4; ++o) {
+    for (int i = 0; i < 4; ++i) {
+      for (int tap = 0; tap < 9; ++tap) {  // the norm has a variance of one
+        ASSERT_NEAR(
+            reading(o * 9 + tap, i), conv1[(o * 4 + i) * 9 + tap] / std::sqrt(1 + 1e-5), 1e-6);
+      }
+    }
+  }
+  for (const char* cut : {"stem", "layer1.0", "layer2.1", "layer3"}) {
+    EXPECT_EQ(make_backbone("resnet18", options(file, cut))->reading().rows(), 36) << cut;
+  }
+  for (const char* cut : {"layer4", "layer4.1"}) {
+    EXPECT_TRUE(make_backbone("resnet18", options(file, cut))->reading().empty()) << cut;
+  }
+  EXPECT_TRUE(make_backbone("resnet", options(resnet({1, 3, 2}), "layer3"))->reading().empty());
+  EXPECT_TRUE(make_backbone("rootsift")->reading().empty());
+}
+
 TEST_F(BackboneTable, MissingWeightsAreNamedAsTheCacheNamesThem) {
   const CacheIn empty(folder_.path());
   for (const auto& [name, entry] :

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
 #include <random>
 
 #include "ria/aggregator.h"
+#include "ria/backbone.h"
 #include "ria/eigen.h"
 
 namespace ria {
@@ -87,6 +89,25 @@ TEST(Manifold, LogarithmShiftsUnderScalingAndItsCentredFormDoesNot) {
   const MatrixD centred = remove_trace(log), centred_scaled = remove_trace(log_scaled);
   EXPECT_TRUE(as_eigen(centred_scaled).isApprox(as_eigen(centred), 1e-10));
   EXPECT_NEAR(as_eigen(centred).trace(), 0, 1e-12);
+}
+
+// By divide and conquer, against QR iterations on another tridiagonal form.
+TEST(Manifold, LogarithmIsThatOfAnotherSolverAndTheSameBitsOnAnyCores) {
+  for (const int d : {1, 2, 31, 64, 128}) {
+    const EigenMatrixD a = random_matrix(d, d, 8);
+    const EigenMatrixD c = a * a.transpose() / d + 1e-6 * EigenMatrixD::Identity(d, d);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(c);
+    const EigenMatrixD exact = solver.eigenvectors() *
+                               solver.eigenvalues().array().log().matrix().asDiagonal() *
+                               solver.eigenvectors().transpose();
+    const MatrixD log = matrix_log(to_matrix(c));
+    EXPECT_LT((as_eigen(log) - exact).norm(), 1e-9 * exact.norm()) << d;
+    for (const int cores : {1, 2}) {
+      set_thread_cores(cores);
+      EXPECT_EQ(matrix_log(to_matrix(c)), log) << d;
+    }
+    set_thread_cores(0);
+  }
 }
 
 TEST(Manifold, LogarithmRefusesASingularMatrix) {

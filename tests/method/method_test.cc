@@ -67,6 +67,8 @@ TEST(Methods, NamesAreUniqueAndFound) {
                            "salad-ria",
                            "selavpr-ria",
                            "resnet50-ria",
+                           "resnet50-riax",
+                           "rootsift-riax",
                            "resnet50-gem",
                            "resnet50-vlad",
                            "resnet50-netvlad",
@@ -107,6 +109,9 @@ TEST(Methods, AreNamedByTheirParts) {
   EXPECT_EQ(method_name("", "dinov2", "vlad", 0), "dinov2-any-vlad");
   EXPECT_EQ(method_name("resnet50-ria", "", "", 8256), "resnet50-ria:d=128");
   EXPECT_EQ(method_name("resnet50-ria:center=true", "", "", 2080), "resnet50-ria:center=true,d=64");
+  EXPECT_EQ(method_name("resnet50-riax", "", "", 2080), "resnet50-riax:d=64");
+  EXPECT_EQ(method_name("", "dinov2-vitg14", "riax", 8256), "dinov2-vitg14-riax:d=128");
+  EXPECT_EQ(method_name("rootsift-riax", "", "", 33000), "rootsift-riax:d=256");
   EXPECT_EQ(method_name("salad", "", "", 0), "salad");
   EXPECT_THAT(message_of([] { method_name("salad", "resnet50", "", 0); }),
               HasSubstr("method salad goes with backbone dinov2-vitb14, not with resnet50"));
@@ -116,8 +121,9 @@ TEST(Methods, AreNamedByTheirParts) {
               HasSubstr("aggregator 'salad' does not go with any backbone"));
   EXPECT_THAT(message_of([] { method_name("", "resnet51", "ria", 0); }),
               HasSubstr("unknown backbone 'resnet51': did you mean resnet50? "));
-  EXPECT_THAT(message_of([] { method_name("", "resnet50", "netvald", 0); }),
-              HasSubstr("unknown aggregator 'netvald': did you mean netvlad? Known: ria, gem,"));
+  EXPECT_THAT(
+      message_of([] { method_name("", "resnet50", "netvald", 0); }),
+      HasSubstr("unknown aggregator 'netvald': did you mean netvlad? Known: ria, riax, gem,"));
 }
 
 // As VPR-methods-evaluation's command line has them.
@@ -186,6 +192,21 @@ TEST(Methods, PicturesAreComparedOnlyWhereAMethodDoesThat) {
   EXPECT_FALSE(has_cross_image(find_method("supervlad-plain")));
   EXPECT_THAT(message_of([] { choose_method("supervlad:cross_image=-1"); }),
               HasSubstr("cross_image is -1"));
+}
+
+TEST(Methods, RiaAndRiaxHaveTheirOwnDimension) {
+  EXPECT_EQ(find_method("resnet50-riax").dim, 8256);
+  EXPECT_EQ(find_method("dino-vits8-riax").backbone, "dino-vits8");
+  EXPECT_EQ(choose_method("resnet50-riax").options.riax.d, 128);
+  EXPECT_EQ(choose_method("resnet50-ria").options.ria.d, 64);
+  const MethodChoice choice = choose_method("resnet50-riax:d=64,seed=7,shrinkage=0.2");
+  const std::string json = options_json(*choice.method, choice.options);
+  EXPECT_THAT(json, HasSubstr("\"d\":64,\"seed\":7,\"shrinkage\":0.2"));
+  EXPECT_EQ(options_json(*choice.method, parse_options_json(json)), json);
+  EXPECT_THAT(message_of([] { method_name("resnet50-riax", "", "", 33001); }),
+              HasSubstr("riax has d(d+1)/2 values"));
+  EXPECT_THAT(message_of([] { method_name("resnet50-riax", "", "", 2016); }),  // of d = 63
+              HasSubstr("riax has d(d+1)/2 values"));
 }
 
 TEST(Methods, OptionsBehindTheNameReplaceTheOthers) {

@@ -61,6 +61,26 @@ TEST_F(StudyTest, EveryStudyRunsAndSaysWhatItLeavesOut) {
   EXPECT_THAT(methods.text(), HasSubstr("salad was left out: "));
 }
 
+TEST_F(StudyTest, WhatIsKeptOfAPlaceIsCounted) {
+  const StudyResult beyond = run_study("beyond", dataset_, options_);
+  const StudyTable& table = beyond.tables.at(0);
+  ASSERT_EQ(table.rows.size(), 12u);
+  ASSERT_EQ(table.columns[6], "bytes/place");
+  EXPECT_EQ(*table.rows[4].fields[0].value, 8256);
+  for (std::size_t m = 0; m < 12; ++m) {
+    const double dim = *table.rows[m].fields[0].value, bytes = *table.rows[m].fields[6].value;
+    if (m < 6) {
+      EXPECT_EQ(bytes, 4 * dim) << table.rows[m].name;
+    } else {
+      EXPECT_EQ(dim, *table.rows[m - 6].fields[0].value);
+      EXPECT_GT(bytes, 4 * dim) << table.rows[m].name;
+    }
+  }
+  EXPECT_EQ(run_study("beyond", dataset_, options_).tables[0].rows[11].fields[6].text,
+            table.rows[11].fields[6].text)
+      << "of a kept cell";
+}
+
 TEST_F(StudyTest, FinishedCellsAreNotRepeated) {
   const StudyResult first = run_study("tau-eps", dataset_, options_);
   ASSERT_EQ(first.evaluations.size(), 36u);
