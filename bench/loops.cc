@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr int kStreet = 200;  // places that look like what the camera sees, with all their patches
 constexpr int kTogether = 4096;
-constexpr int kRows = 23, kColumns = 30, kPatch = 64;  // of 480x360 pixels
+constexpr int kRows = 23, kColumns = 30;  // of 480x360 pixels
+constexpr int kPatch = 128;               // values of one, RootSIFT's
 
 void to_unit(std::span<float> values) {
   double squares = 0;
@@ -27,14 +28,14 @@ void to_unit(std::span<float> values) {
   for (float& value : values) value /= static_cast<float>(std::sqrt(squares));
 }
 
-/// Random patches on a grid, each of length one.
+/// What is kept of random patches on a grid.
 PackedLocalFeatures some_patches(int rows, int columns, unsigned seed) {
+  static const std::unique_ptr<Reranker> reranker = make_patch_reranker(kPatch);
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
-  LocalFeatures local{Matrix(rows * columns, kPatch), rows, columns};
-  for (float& value : local.vectors.values()) value = normal(random);
-  for (int i = 0; i < local.vectors.rows(); ++i) to_unit(local.vectors.row(i));
-  return pack(local);
+  PatchFeatures patches{Matrix(rows * columns, kPatch), rows, columns, {}};
+  for (float& value : patches.patches.values()) value = normal(random);
+  return pack(reranker->extract(patches));
 }
 
 /// Anything, or what most of the street looks like.

@@ -116,8 +116,10 @@ void Transformer::run(const ReadPatches& patches,
     for (int i = 0; i < work.which.panels; ++i) {
       const int p = work.first + i;
       float* panel = arena->x.data() + p * net.width(net.shape.dim);
-      // Also the lanes behind the last token.
-      const int end = p + 1 == arena->panels ? lanes : work.which.end_of(i, lanes);
+      // The last token's group also has the lanes behind it, and no other group: it may end in the
+      // same panel, while this one is at work there.
+      const int own = work.which.end_of(i, lanes);
+      const int end = p * lanes + own == tokens ? lanes : own;
       for (int t = work.which.first_of(i); t < end; ++t) {
         const int token = p * lanes + t;
         for (int c = 0; c < net.shape.dim; ++c) {

@@ -97,6 +97,8 @@ struct Transformer::Impl {
       layer.run(x, y, which, accumulate, activation, thread.linear);
     }
   };
+  /// Lanes that threads do not share: a vector where every step keeps to its own, else a panel.
+  int undivided(int threads) const;
   template <typename Run>
   void each_group(TransformerArena& arena, Run run) const;
 
@@ -123,7 +125,7 @@ struct Transformer::Impl {
 /// thread. The result does not depend on the split: every sum belongs to one token.
 template <typename Run>
 void Transformer::Impl::each_group(TransformerArena& arena, Run run) const {
-  const int lanes = kernels->lanes, unit = lanes;  // panels are not shared
+  const int lanes = kernels->lanes, unit = undivided(arena.threads);
   const int units = (arena.tokens + unit - 1) / unit;
   const int share = arena.threads * kMostPanels * lanes / unit;
   const int groups = std::min(units, arena.threads * ((units + share - 1) / share));

@@ -62,6 +62,14 @@ std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int 
   return arena;
 }
 
+int Transformer::Impl::undivided(int threads) const {
+  const bool adapted = std::any_of(body->blocks.begin(), body->blocks.end(), [](const auto& block) {
+    return block.adapter1 || block.adapter2;
+  });
+  const bool own = threads > 1 && !integers() && !adapted && body->side.empty();
+  return own ? kernels->width : kernels->lanes;
+}
+
 std::unique_ptr<TransformerArena> Transformer::Impl::take(int tokens, int threads) const {
   {
     const std::lock_guard lock(mutex);

@@ -80,6 +80,30 @@ TEST(TransformerAdapters, SameBitsForAnyNumberOfThreads) {
   }
 }
 
+/// Two groups of tokens may lie in one panel, the larger one's thread later at every step: what it
+/// starts with must not reach the other's tokens. Many channels make that likely.
+TEST(TransformerAdapters, ThreadsThatShareAPanelKeepToTheirTokens) {
+  constexpr int kChannels = 1536, kPixels = 1;
+  Transformer network({kChannels, 1, 1}, Precision::kFp32);
+  network.set_embedding({kChannels, kPixels, [](int row, float* to) { *to = 1.0f + row; }, {}});
+  const auto run = [&](int tokens, int threads) {
+    set_thread_cores(threads);
+    return network.run(
+        [&](int first, int count, int lanes, float* panel) {
+          for (int t = 0; t < lanes; ++t) panel[t] = t < count ? 1.0f + first + t : 0.0f;
+        },
+        Matrix(tokens, kChannels));
+  };
+  const int width = panel_kernels().front()->width, lanes = panel_kernels().front()->lanes;
+  for (const int tokens : {width + 1, lanes, 2 * lanes - 1, 5 * lanes + width + 1}) {
+    const Matrix one = run(tokens, 1);
+    for (int round = 0; round < 50; ++round) {
+      ASSERT_TRUE(as_eigen(one) == as_eigen(run(tokens, 2 + round % 3))) << tokens << " tokens";
+    }
+  }
+  set_thread_cores(0);
+}
+
 /// Channels far larger than the others leave the 8-bit part of a layer: the next layer that reads
 /// the same values must not miss them.
 TEST(TransformerAdapters, OutlyingChannelsReachBothLayersBehindTheNorm) {
