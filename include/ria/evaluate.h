@@ -19,6 +19,15 @@ RIA_API std::map<int, double> recall_at(const std::vector<std::vector<Match>>& p
                                         const std::vector<std::vector<int>>& positives,
                                         const std::vector<int>& ks);
 
+/// What is answered if only what is probable enough is.
+struct OpenSet {
+  double decision = 0;  ///< probability from which on there is an answer; 0: nothing is known
+  int answers = 0;
+  int right = 0;
+  double precision = 0;  ///< of the answers
+  double recall = 0;     ///< right ones as a share of the queries that have a positive
+};
+
 struct RIA_API Evaluation {
   std::string method;
   std::string dataset;
@@ -30,6 +39,10 @@ struct RIA_API Evaluation {
   std::map<int, Interval> interval;  ///< K -> where it lies with 95 % confidence
   PrecisionRecall precision_recall;  ///< of the best answers
   double open_set_threshold = 0;     ///< cosine that unknown places hardly reach
+  /// Per query the place it shows and the probability of that in place of a score, see
+  /// guess_place(); -1 for a picture that failed, empty unless patches were compared.
+  std::vector<Match> guesses;
+  OpenSet open_set;  ///< of the guesses, at the default decision of LoopOptions
   std::map<std::string, double>
       seconds;          ///< decode, backbone, aggregate, search, wall (local); search
                         ///< holds re-ranking, less pairs compared for a method before

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "ria/api.h"
 #include "ria/drive.h"
@@ -23,8 +24,10 @@ RIA_API const std::string& default_loop_method();
 struct RIA_API LoopOptions {
   int recent = 50;            ///< so many last pictures are no candidates
   double recent_seconds = 0;  ///< nor those younger than this, where pictures have stamps
-  double decision = 0.5;      ///< probability from which on a result says `loop`
-  int candidates = 20;        ///< most alike places whose patches are compared
+  /// Probability from which on a result says `loop`: a wrong one harms a map as much as three that
+  /// are missed.
+  double decision = 0.75;
+  int candidates = 20;  ///< most alike places whose patches are compared
   /// Patches two pictures share, from which on the later shows nothing new and is not kept, in
   /// (0, 1]; 1: every picture is kept.
   double same_view = 0.8;
@@ -90,6 +93,13 @@ struct LoopFrame {
   double stamp = Place::kUnknown;  ///< seconds
   std::optional<Pose> odometry;    ///< of one frame through the whole drive; it may drift
 };
+
+/// Which place a picture shows, if nothing is known but the picture, and the probability of that in
+/// place of a score: what LoopCloser says of the first picture of all. `cosines` are with all
+/// places of a map, `agreements` by place for at least as many of the most alike as are candidates.
+RIA_API Match guess_place(std::vector<Match> cosines,
+                          const std::unordered_map<int, double>& agreements,
+                          const LoopOptions& options = {});
 
 /// Closes loops as pictures come. A map that was left off goes on: what decides is in the map. For
 /// one thread at a time.

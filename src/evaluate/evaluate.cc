@@ -9,8 +9,10 @@
 #include <stdexcept>
 
 #include "ria/eigen.h"
+#include "ria/loop.h"
 #include "ria/version.h"
 #include "util/json.h"
+#include "util/parallel.h"
 
 namespace ria {
 
@@ -56,6 +58,27 @@ std::int64_t local_bytes(const Descriptions& all) {
   return static_cast<std::int64_t>(bytes / std::max<std::size_t>(1, all.locals.size()));
 }
 
+/// What each query says by itself; patches of the first answers have been compared.
+void guess_all(const Recognizer& recognizer,
+               const Map& map,
+               const Descriptions& queries,
+               const Split& split,
+               const PairScores& agreements,
+               const RunOptions& run,
+               Evaluation& e) {
+  if (recognizer.options().rerank != "patches") return;
+  LoopOptions alone;
+  alone.candidates = std::min(alone.candidates, recognizer.options().rerank_depth);
+  e.guesses.resize(static_cast<std::size_t>(e.queries));
+  const auto guess = [&](int q) {
+    const auto row = queries.descriptors.row(q);
+    const Match found =
+        guess_place(map.scores(Descriptor(row.begin(), row.end())), agreements[q], alone);
+    e.guesses[split.queries[q] - e.database] = {split.places[found.place], found.score};
+  };
+  parallel_for(queries.descriptors.rows(), resolve_threads(run.num_threads), guess, run.stop);
+}
+
 /// Search of the described queries among the described places. A picture that failed is neither
 /// found nor finds anything; it keeps its place in the numbering and its share of the denominator.
 void search_all(const Recognizer& recognizer,
@@ -84,6 +107,7 @@ void search_all(const Recognizer& recognizer,
   }
   e.seconds["search"] = seconds();
   e.seconds["wall"] = all.seconds.wall + seconds();
+  guess_all(recognizer, map, queries, split, compared[recognizer.local_key()], options.run, e);
   const auto scores = sample_scores(queries.descriptors, places.descriptors);
   if (!scores.empty()) e.open_set_threshold = open_set_threshold(scores);
 }
@@ -114,6 +138,13 @@ json evaluation_json(const Evaluation& e) {
               {"weights_sha256", e.weights_sha256},
               {"failures", failures},
               {"ria_version", RIA_VERSION}};
+  if (e.open_set.decision > 0) {
+    all["open_set"] = {{"decision", e.open_set.decision},
+                       {"answers", e.open_set.answers},
+                       {"right", e.open_set.right},
+                       {"precision", e.open_set.precision},
+                       {"recall", e.open_set.recall}};
+  }
   if (!e.recall.empty()) {
     all["average_precision"] = e.precision_recall.average_precision;
     all["recall_at_full_precision"] = e.precision_recall.recall_at_full_precision;
@@ -135,6 +166,25 @@ std::map<int, double> recall_at(const std::vector<std::vector<Match>>& predictio
   return recall;
 }
 
+namespace {
+
+OpenSet judge_guesses(const std::vector<Match>& guesses,
+                      const std::vector<std::vector<int>>& positives) {
+  OpenSet all{LoopOptions().decision};
+  int known = 0;
+  for (std::size_t q = 0; q < guesses.size(); ++q) {
+    known += positives[q].empty() ? 0 : 1;
+    if (guesses[q].place < 0 || guesses[q].score < all.decision) continue;
+    ++all.answers;
+    all.right += std::ranges::binary_search(positives[q], guesses[q].place) ? 1 : 0;
+  }
+  all.precision = all.answers > 0 ? static_cast<double>(all.right) / all.answers : 1;
+  all.recall = known > 0 ? static_cast<double>(all.right) / known : 0;
+  return all;
+}
+
+}  // namespace
+
 void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evaluation& e) {
   if (dataset.positives.empty()) return;
   e.recall = recall_at(e.predictions, dataset.positives, recall_values);
@@ -142,6 +192,7 @@ void judge(const Dataset& dataset, const std::vector<int>& recall_values, Evalua
     e.interval[k] = bootstrap_interval(hits_at(e.predictions, dataset.positives, k));
   }
   e.precision_recall = precision_recall(e.predictions, dataset.positives);
+  if (!e.guesses.empty()) e.open_set = judge_guesses(e.guesses, dataset.positives);
 }
 
 std::string Evaluation::line() const {

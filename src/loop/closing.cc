@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "loop/guess.h"
 #include "util/parallel.h"
 
 namespace ria {
@@ -16,18 +17,6 @@ namespace {
 constexpr int kReplayed = 20;       // last places of a map that was left off, seen again
 constexpr std::size_t kPassed = 3;  // pictures of a while ago that a loop must exceed
 constexpr double kStepMemory = 0.8;
-
-/// The first `count` by falling score, of equals the lower number.
-void keep_most_alike(std::vector<Match>& matches, std::size_t count) {
-  count = std::min(count, matches.size());
-  std::partial_sort(matches.begin(),
-                    matches.begin() + static_cast<std::ptrdiff_t>(count),
-                    matches.end(),
-                    [](const Match& a, const Match& b) {
-                      return a.score != b.score ? a.score > b.score : a.place < b.place;
-                    });
-  matches.resize(count);
-}
 
 void require_kind(const Recognizer& recognizer, const Map& map) {
   const MapHeader made = recognizer.header();
@@ -97,7 +86,7 @@ Sighting Closing::look(const DescribedPicture& picture, const Window& window, Lo
   Sighting sighting;
   sighting.step = step_;
   forbidden_ = -2;
-  double sum = 0, squares = 0, count = 0;
+  Spread spread;
   std::vector<Match> answers, passed, expected;
   const std::vector<int> looked_for = filter_.expected_places();
   for (const Match& match : map.scores(picture.descriptor)) {
@@ -106,9 +95,7 @@ Sighting Closing::look(const DescribedPicture& picture, const Window& window, Lo
       passed.push_back(match);
       continue;
     }
-    sum += match.score;
-    squares += static_cast<double>(match.score) * match.score;
-    ++count;
+    spread.add(match.score);
     if (!way_.may_be_at(match.place)) {
       forbidden_ = std::max(forbidden_, match.score);
       continue;
@@ -120,9 +107,8 @@ Sighting Closing::look(const DescribedPicture& picture, const Window& window, Lo
   }
   ms.search = watch.lap();
   if (answers.empty()) return sighting;
-  sighting.cosine_mean = sum / count;
-  sighting.cosine_deviation =
-      std::sqrt(std::max(0.0, squares / count - sighting.cosine_mean * sighting.cosine_mean));
+  sighting.cosine_mean = spread.mean();
+  sighting.cosine_deviation = spread.deviation();
   keep_most_alike(answers, static_cast<std::size_t>(options.candidates));
   keep_most_alike(passed, kPassed);
   for (const Match& match : expected) {

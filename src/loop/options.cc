@@ -10,7 +10,7 @@
 namespace ria {
 
 const std::string& default_loop_method() {
-  static const std::string name = "resnet50-ria:d=128,mapping=log_euclidean_centred";
+  static const std::string name = "resnet50-riax";
   return name;
 }
 

@@ -27,8 +27,8 @@ struct FilterModel {
   double cosine_weight = 0.3;     ///< the deviations by which its cosine exceeds usual_deviations.
   double usual_deviations = 3.0;  ///<
   double least_ratio = -3.0;      ///< It is at least this.
-  double least_rival = 0.02;      ///< agreement that unlike pictures reach by chance
-  double usual_step = 0.2;        ///< agreement of successive pictures where there are none yet
+  double least_rival = 0.0145;    ///< agreement that unlike pictures reach by chance
+  double usual_step = 0.13;       ///< agreement of successive pictures where there are none yet
 
   double begin = 0.003;     ///< probability to come to a certain one of the candidates
   double lost = 0.02;       ///< the same for the first picture of all

@@ -62,6 +62,13 @@ std::string thresholds_html(const ReportView& view) {
   PageTable table;
   table.head = {"method", "open-set threshold", "precision there", "recall there"};
   for (const Evaluation& one : view.evaluations) {
+    if (one.open_set.decision > 0) {
+      const bool any = one.open_set.answers > 0;
+      table.rows.push_back({name_html(one.method),
+                            {{fmt::format("probability {:.2f}", one.open_set.decision)},
+                             {any ? percent_text(100 * one.open_set.precision) : "no answer"},
+                             {percent_text(100 * one.open_set.recall)}}});
+    }
     if (is_reranked(one) || one.open_set_threshold == 0) continue;
     const auto point = open_set_point(one);
     table.rows.push_back({name_html(one.method),
@@ -72,7 +79,8 @@ std::string thresholds_html(const ReportView& view) {
   if (table.rows.empty()) return "";
   return table_html(table) +
          "<p class=\"note\">Open-set threshold: a cosine that unknown places hardly reach, from "
-         "the scores of all queries with all places; a ring in the plot. Precision and recall in "
+         "the scores of all queries with all places; a ring in the plot. Probability: what one "
+         "picture says by itself of the place whose patches agree best. Precision and recall in "
          "percent, if only answers above it are given.</p>\n";
 }
 

@@ -102,8 +102,7 @@ ComparisonColumn recall_column(const std::vector<Evaluation>& evaluations, int k
 
 std::vector<std::string> measured_stages(const std::vector<Evaluation>& evaluations) {
   std::vector<std::string> stages;
-  for (const char* stage :
-       {"decode", "backbone", "aggregate", "local", "search", "rerank", "wall"}) {
+  for (const char* stage : {"decode", "backbone", "aggregate", "local", "search", "wall"}) {
     const bool measured = std::any_of(evaluations.begin(), evaluations.end(), [&](const auto& one) {
       return one.seconds.count(stage) > 0;
     });
@@ -151,11 +150,8 @@ std::vector<ComparisonColumn> cost_columns(const std::vector<Evaluation>& evalua
   };
   columns.push_back(make_column("bytes", collect(evaluations, bytes), 0, Better::kLower));
   add_measured(columns, "ms/picture", collect(evaluations, ms_per_picture), 1, Better::kLower);
-  for (const char* stage : {"search", "rerank"}) {
-    const auto ms = [stage](const Evaluation& one) { return ms_per_query(one, stage); };
-    const std::string title = fmt::format("{} ms/query", stage);
-    add_measured(columns, title.c_str(), collect(evaluations, ms), 2, Better::kLower);
-  }
+  const auto ms = [](const Evaluation& one) { return ms_per_query(one, "search"); };
+  add_measured(columns, "search ms/query", collect(evaluations, ms), 2, Better::kLower);
   return columns;
 }
 

@@ -55,6 +55,6 @@ std::string left_out_html(std::size_t drawn, std::size_t of) {
       "<p class=\"note\">Drawn for the {} of {} methods with the highest R@1.</p>\n", drawn, of);
 }
 
-bool is_reranked(const Evaluation& evaluation) { return evaluation.seconds.count("rerank") > 0; }
+bool is_reranked(const Evaluation& evaluation) { return evaluation.seconds.count("local") > 0; }
 
 }  // namespace ria

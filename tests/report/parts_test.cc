@@ -109,7 +109,8 @@ TEST_F(ReportTest, JudgedEvaluationsShowIntervalsPrecisionAndThreshold) {
     one.open_set_threshold = 0.5;
     one.seconds["search"] = 0.006;
   }
-  evaluations[1].seconds["rerank"] = 0.6;
+  evaluations[1].seconds["local"] = 0.6;
+  evaluations[1].open_set = {0.75, 4, 3, 0.75, 0.5};
   const std::string text = page(evaluations);
   const Interval bounds = evaluations[0].interval.at(1);
   EXPECT_TRUE(
@@ -120,8 +121,8 @@ TEST_F(ReportTest, JudgedEvaluationsShowIntervalsPrecisionAndThreshold) {
                            ">256</td>",
                            ">search ms/query</th>",
                            ">1.00</td>",
-                           ">rerank ms/query</th>",
-                           ">100.00</td>",
+                           "probability 0.75",
+                           ">75.0</td>",
                            "Precision of the best answers"}) {
     EXPECT_TRUE(contains(text, part)) << part;
   }
