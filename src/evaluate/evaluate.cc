@@ -67,13 +67,11 @@ void guess_all(const Recognizer& recognizer,
                const RunOptions& run,
                Evaluation& e) {
   if (recognizer.options().rerank != "patches") return;
-  LoopOptions alone;
-  alone.candidates = std::min(alone.candidates, recognizer.options().rerank_depth);
   e.guesses.resize(static_cast<std::size_t>(e.queries));
   const auto guess = [&](int q) {
     const auto row = queries.descriptors.row(q);
-    const Match found =
-        guess_place(map.scores(Descriptor(row.begin(), row.end())), agreements[q], alone);
+    const Match found = guess_place(map.scores(Descriptor(row.begin(), row.end())), agreements[q]);
+    if (found.place < 0) return;
     e.guesses[split.queries[q] - e.database] = {split.places[found.place], found.score};
   };
   parallel_for(queries.descriptors.rows(), resolve_threads(run.num_threads), guess, run.stop);

@@ -34,6 +34,7 @@ Match guess_place(std::vector<Match> cosines,
   Sighting sighting;
   sighting.cosine_mean = spread.mean();
   sighting.cosine_deviation = spread.deviation();
+  std::erase_if(cosines, [&](const Match& match) { return !agreements.contains(match.place); });
   keep_most_alike(cosines, static_cast<std::size_t>(options.candidates));
   for (const Match& match : cosines) {
     Candidate candidate{match.place, match.score, {}};

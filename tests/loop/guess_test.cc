@@ -57,7 +57,17 @@ TEST(GuessPlace, TwoPlacesThatLookAlikeShareIt) {
   EXPECT_LE(view.guess().score, 0.5);
 }
 
-TEST(GuessPlace, KnowsNothingOfAnEmptyMap) { EXPECT_EQ(guess_place({}, {}).place, -1); }
+TEST(GuessPlace, KnowsNothingOfAnEmptyMapOrWithoutPatches) {
+  EXPECT_EQ(guess_place({}, {}).place, -1);
+  EXPECT_EQ(guess_place(View().cosines, {}).place, -1);
+}
+
+TEST(GuessPlace, PlacesThatWereNotComparedAreNoAnswers) {
+  View view;
+  view.show(120, 0.5f, 0.3);
+  view.agreements.erase(120);
+  EXPECT_NE(view.guess().place, 120);
+}
 
 TEST(GuessPlace, AnswersAreCountedFromTheDecisionOn) {
   Dataset dataset;
