@@ -15,8 +15,11 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "approximate.h"
 #include "loops.h"
+#include "mixed.h"
 #include "networks.h"
+#include "query.h"
 #include "ria/ria.h"
 #include "search.h"
 #include "timing.h"
@@ -171,13 +174,20 @@ class Bench {
       const Matrix patches = random_matrix(kHeight * kWidth, kDim, 5 + i);
       kept.push_back(pack(reranker->extract({patches, kHeight, kWidth, {}})));
     }
+    std::vector<Match> matches(kPlaces);
+    for (int i = 0; i < kPlaces; ++i) matches[i] = {i, 1.0f / static_cast<float>(i + 1)};
+    std::vector<double> scores(kPlaces);
+    std::vector<Likeness> likenesses(kPlaces);
     const int cores = num_cores();
     const auto best = best_of(3 * rounds_, {[&] {
                                 parallel_for(cores, cores, [&](int core) {
                                   const auto query = reranker->prepare(kept[kPlaces]);
-                                  for (int i = core; i < kPlaces; i += cores)
-                                    query->compare(kept[i]);
+                                  for (int i = core; i < kPlaces; i += cores) {
+                                    scores[i] = query->compare(kept[i]).score;
+                                    likenesses[i] = query->likeness();
+                                  }
                                 });
+                                reranker->reorder(matches, scores, likenesses);
                               }});
     put("rerank_100_places_ms", best[0] * 1e3);
     put("rerank_bytes_a_place", static_cast<double>(kept[0].bytes.size()));
@@ -247,10 +257,20 @@ class Bench {
     train_step(rounds_, [this](const std::string& key, double value) { put(key, value); });
   }
 
-  /// Exact search and the opening of a map.
+  /// Exact search, the opening of a map, and approximate search.
   void search() {
-    ria::bench::search(
+    const auto show = [this](const std::string& key, double value) { put(key, value); };
+    ria::bench::search(std::min(places_, 1'000'000), rounds_, show);
+    approximate(places_, rounds_, show);
+  }
+  void approximate_search() {
+    approximate(
         places_, rounds_, [this](const std::string& key, double value) { put(key, value); });
+  }
+
+  void mixed(const std::vector<fs::path>& ground_truths) {
+    ria::bench::mixed(
+        ground_truths, places_, [this](const std::string& key, double value) { put(key, value); });
   }
 
   /// Everything behind the network for one picture of a drive.
@@ -308,16 +328,32 @@ int main(int argc, char** argv) {
       "--only",
       only,
       "one part: network, transformers, head, riax, matrix_root, rerank, aggregators, "
-      "systems, search, loops, end_to_end, or winograd or train, which are left out otherwise");
+      "systems, search (and of that approximate alone), loops, end_to_end, or winograd or train, "
+      "which are left out otherwise");
   int places = 100'000;
   program.add_option("--places", places, "places that are searched")->capture_default_str();
   NetworkRun run;
   add_network_flags(program, run);
+  std::vector<fs::path> ground_truths;
+  program
+      .add_option("--mixed",
+                  ground_truths,
+                  "recall of these ground truths (gt.json) among so many made places, exact and "
+                  "approximate")
+      ->type_name("FILE...");
+  std::vector<std::string> query;
+  double query_seconds = 3;
+  program.add_option("--query", query, "time one question: a map and a picture")
+      ->expected(2)
+      ->type_name("MAP PICTURE");
+  program.add_option("--seconds", query_seconds, "of --query")->capture_default_str();
   CLI11_PARSE(program, argc, argv);
   try {
     if (!run.write.empty()) return write_random_weights(run.network, run.write), 0;
     if (!run.network.empty()) return run_network(run, rounds), 0;
+    if (!query.empty()) return time_queries(query[0], query[1], query_seconds), 0;
     Bench bench(rounds, places);
+    if (!ground_truths.empty()) return bench.mixed(ground_truths), 0;
     const std::vector<std::pair<std::string, void (Bench::*)()>> parts = {
         {"network", &Bench::network},
         {"transformers", &Bench::transformers},
@@ -328,12 +364,14 @@ int main(int argc, char** argv) {
         {"aggregators", &Bench::aggregators},
         {"systems", &Bench::systems},
         {"search", &Bench::search},
+        {"approximate", &Bench::approximate_search},
         {"loops", &Bench::loops},
         {"end_to_end", &Bench::end_to_end},
         {"winograd", &Bench::winograd},
         {"train", &Bench::train}};
     for (const auto& [name, part] : parts) {
-      if (only.empty() ? name != "winograd" && name != "train" : only == name) (bench.*part)();
+      const bool apart = name == "winograd" || name == "train" || name == "approximate";
+      if (only.empty() ? !apart : only == name) (bench.*part)();
     }
     if (!json.empty()) write_text(json, bench.results().dump(2) + "\n");
   } catch (const std::exception& error) {

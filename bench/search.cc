@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
+#include "process_memory.h"
 #include "ria/map.h"
 #include "timing.h"
 #include "util/aligned.h"
@@ -77,13 +77,6 @@ void read_file(const fs::path& file) {
   ::close(in);
 }
 
-double resident_bytes() {
-  std::ifstream in("/proc/self/statm");
-  double all = 0, resident = 0;
-  in >> all >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
-
 }  // namespace
 
 double memory_bandwidth(int rounds) {
@@ -108,13 +101,13 @@ void search(int places, int rounds, const Put& put) {
   for (const Storage storage : {Storage::kHalf, Storage::kInt8}) {
     const std::string key = "search_exact_" + to_string(storage) + "_";
     build(file, places, storage);
-    const double before = resident_bytes();
+    const double before = process_memory("VmRSS:");
     Map map = Map::open(file);
     const Matrix query = some_descriptors(7, 1);
     map.search(query, 10);
     const double bytes = static_cast<double>(places) * kDim * (storage == Storage::kHalf ? 2 : 1);
     put("map_open_" + to_string(storage) + "_memory_over_descriptors",
-        (resident_bytes() - before) / bytes);
+        (process_memory("VmRSS:") - before) / bytes);
     const auto opening =
         best_of(std::max(2, rounds / 3),
                 {[&] { read_file(file); }, [&] { Map::open(file).search(query, 10); }});

@@ -36,7 +36,7 @@ struct RIA_API RiaOptions {
   int iterations = 3;  ///< K of newton_schulz
   double alpha = 0.5;  ///< exponent of power, in (0, 1]
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// RIA beyond the paper (riax): as free of training, vocabulary and database as RIA, of the same
@@ -49,7 +49,7 @@ struct RIA_API RiaxOptions {
   std::uint32_t seed = 42;  ///< of the random directions
   double shrinkage = 0.1;   ///< of the mean eigenvalue, added to the diagonal
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// What GeM does with negative activations.
@@ -67,7 +67,7 @@ struct RIA_API GemOptions {
   double gem_eps = 1e-6;          ///< floor of the clamped kind
   bool normalize_patches = true;  ///< L2-normalise each patch first
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// Vector of locally aggregated descriptors (VLAD) over a vocabulary, as AnyLoc computes it: the
@@ -82,7 +82,7 @@ struct RIA_API VladOptions {
   bool intra_normalize = true;    ///< L2-normalise the residuals of each centre
   bool normalize_patches = true;  ///< L2-normalise each patch first
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// PatchFeatures -> Descriptor. Implementations hold no mutable state: one serves all threads.
@@ -109,14 +109,15 @@ RIA_API Matrix fit_pca(const Matrix& rows, int d);
 /// The same from streamed data: add() any number of matrices, then fit().
 class RIA_API PcaFitter {
  public:
-  explicit PcaFitter(int dim);
+  explicit PcaFitter(int dim);  ///< length of a row
   ~PcaFitter();
   PcaFitter(PcaFitter&&) noexcept;
   PcaFitter& operator=(PcaFitter&&) noexcept;
 
+  /// Counts the rows in; `normalize`: brought to length one first.
   void add(const Matrix& rows, bool normalize);
-  Matrix fit(int d) const;
-  long long rows() const;
+  Matrix fit(int d) const;  ///< as fit_pca() of all rows
+  long long rows() const;   ///< how many were added
 
  private:
   struct Impl;

@@ -51,7 +51,7 @@ struct RIA_API OnnxOptions {
   std::optional<int> onnx_leading_tokens;
   int onnx_multiple = 0;  ///< pictures are cropped to a multiple of so many pixels; 0: they are not
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// Unset fields mean the backbone's own.
@@ -69,13 +69,14 @@ struct RIA_API BackboneOptions {
   bool final_norm = false;  ///< transformer: last block's tokens through the network's final norm
   OnnxOptions onnx;         ///< backbone onnx
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// Pixels -> PatchFeatures. extract() may be called from many threads at once.
 class RIA_API Backbone {
  public:
   virtual ~Backbone();
+  /// Of backbone_names(), or onnx.
   virtual std::string name() const = 0;
   /// Columns of the features.
   virtual int dim() const = 0;

@@ -23,9 +23,10 @@ struct RIA_API MethodCheck {
   double aggregate_seconds = 0;  ///< likewise
   std::string error;             ///< why it could not be run; empty: it was
 
-  bool good() const;
+  bool good() const;  ///< it ran, and all of this is as it should be
 };
 
+/// What check_methods() runs the methods on.
 struct RIA_API CheckOptions {
   int side = 0;  ///< pixels of the square picture a method without a size of its own reads; 0: 224
   bool all_alike = false;  ///< that size for those with their own too
@@ -33,7 +34,7 @@ struct RIA_API CheckOptions {
   std::function<void(const MethodCheck&)> progress;  ///< told after every method
   std::stop_token stop;
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// Runs the methods of these names, or all of the table if there are none. A giant (ViT-g) takes

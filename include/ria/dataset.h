@@ -14,6 +14,7 @@
 
 namespace ria {
 
+/// The pictures of a benchmark, in the order that positions count them.
 struct Dataset {
   std::string name;
   std::vector<std::filesystem::path> database;
@@ -114,6 +115,7 @@ struct RIA_API DatasetCheck {
   bool clean() const;
 };
 
+/// How closely check_dataset() looks.
 struct DatasetCheckOptions {
   DatasetOptions dataset;
   bool pictures = true;                               ///< decode and hash every picture

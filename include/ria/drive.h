@@ -24,6 +24,7 @@ struct Pose {
   bool operator==(const Pose&) const = default;
 };
 
+/// A picture of a drive, with what is known of it.
 struct DriveFrame {
   std::filesystem::path picture;
   std::string name;             ///< of the picture, relative to the drive's folder
@@ -31,6 +32,7 @@ struct DriveFrame {
   std::optional<Pose> pose;
 };
 
+/// A drive on disk, as load_drive() finds it.
 struct Drive {
   std::string name;  ///< of its folder or list
   std::vector<DriveFrame> frames;

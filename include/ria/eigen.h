@@ -13,11 +13,14 @@
 
 namespace ria {
 
+/// What BasicMatrix is to Eigen: rows one behind the other.
 template <typename T>
 using BasicEigenMatrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+/// What a vector is to Eigen: a column.
 template <typename T>
 using BasicEigenVector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
+/// What Matrix, MatrixD, Vector and VectorD are to Eigen.
 using EigenMatrix = BasicEigenMatrix<float>;
 using EigenMatrixD = BasicEigenMatrix<double>;
 using EigenVector = BasicEigenVector<float>;

@@ -28,6 +28,7 @@ struct OpenSet {
   double recall = 0;     ///< right ones as a share of the queries that have a positive
 };
 
+/// What one method answers on one dataset, and how good that is.
 struct RIA_API Evaluation {
   std::string method;
   std::string dataset;
@@ -58,6 +59,7 @@ struct RIA_API Evaluation {
   std::string line() const;
 };
 
+/// What is measured and kept by evaluate().
 struct EvaluateOptions {
   std::vector<int> recall_values = {1, 5, 10, 20};
   int num_predictions = 20;  ///< kept for each query; at least the largest recall value is searched

@@ -20,7 +20,7 @@ struct Image {
   int width = 0;
   std::vector<std::uint8_t> rgb;  ///< height * width * 3 values
 
-  bool empty() const { return rgb.empty(); }
+  bool empty() const { return rgb.empty(); }  ///< whether there is no pixel
 };
 
 /// How the bytes of a pixel follow each other; alpha is never looked at.
@@ -36,6 +36,7 @@ struct RIA_API ImageView {
   PixelFormat format = PixelFormat::kRgb;
 
   ImageView() = default;
+  /// The fields, in their order.
   ImageView(const std::uint8_t* pixels,
             int rows,
             int columns,
@@ -53,6 +54,7 @@ struct Pixels {
   int width = 0;
   std::vector<float> chw;  ///< 3 * height * width values
 
+  /// One value of `chw`.
   float at(int channel, int row, int column) const {
     return chw[(static_cast<std::size_t>(channel) * height + row) * width + column];
   }

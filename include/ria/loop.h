@@ -21,6 +21,7 @@ namespace ria {
 /// loops are verified by them.
 RIA_API const std::string& default_loop_method();
 
+/// When a picture counts as a loop, and what is kept.
 struct RIA_API LoopOptions {
   int recent = 50;            ///< so many last pictures are no candidates
   double recent_seconds = 0;  ///< nor those younger than this, where pictures have stamps
@@ -61,7 +62,7 @@ RIA_API std::string to_string(LoopReason reason);
 struct LoopEvidence {
   double cosine = 0;     ///< of the two descriptors
   double agreement = 0;  ///< share of patches that agree, 0..1
-  double rival = 0;      ///< the largest agreement with a place elsewhere
+  double rival = 0;      ///< the largest agreement with a place elsewhere, less what all show
   double expected = 0;   ///< probability before the picture was seen: what the sequence says
 };
 
@@ -73,6 +74,7 @@ struct LoopTime {
   double keep = 0;      ///< adding to the map, forgetting
 };
 
+/// What is said of one picture.
 struct RIA_API LoopResult {
   bool loop = false;  ///< probability >= LoopOptions::decision
   LoopReason reason = LoopReason::kTooRecent;
@@ -123,6 +125,7 @@ class RIA_API LoopCloser {
   /// The same for a picture that the recogniser has described already.
   LoopResult add(const DescribedPicture& picture, const LoopFrame& frame = {});
 
+  /// What the loops stand on.
   const Map& map() const;
   const Recognizer& recognizer() const;
   const LoopOptions& options() const;

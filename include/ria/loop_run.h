@@ -13,6 +13,7 @@
 
 namespace ria {
 
+/// A picture of the drive and what was said of it.
 struct LoopRunFrame {
   std::string name;
   std::filesystem::path picture;  ///< empty: it came as a stream
@@ -20,6 +21,7 @@ struct LoopRunFrame {
   LoopResult result;
 };
 
+/// What `ria loop` writes files and reports from.
 struct RIA_API LoopRun {
   std::string name;
   std::string method;

@@ -28,12 +28,13 @@ struct SaidLoop {
   double probability = 0;  ///< that it is the same place
 };
 
+/// When a said loop counts as right.
 struct RIA_API LoopMeasureOptions {
   int tolerance = 1;      ///< frames by which the earlier picture may be beside a true one
   int recent = 50;        ///< frames; a picture counts if it has a true loop older than that
   double decision = 0.5;  ///< probability from which on it is a loop
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// Said against found: the loops whose probability lies in one tenth.
@@ -43,6 +44,7 @@ struct ReliabilityBin {
   double mean_probability = 0;
 };
 
+/// How good the said loops of a drive are.
 struct RIA_API LoopMeasures {
   double max_recall_at_full_precision = 0;  ///< largest recall before the first wrong loop
   double recall_at_99_precision = 0;        ///< largest recall at a precision of at least 0.99
@@ -59,6 +61,8 @@ struct RIA_API LoopMeasures {
 /// Whether an earlier picture is a true loop of a frame, or beside one.
 RIA_API bool is_true_loop(const LoopTruth& truth, int frame, int place, int tolerance);
 
+/// Compares what was said with the truth. Throws std::invalid_argument naming a field of the
+/// options.
 RIA_API LoopMeasures measure_loops(const LoopTruth& truth,
                                    const std::vector<SaidLoop>& said,
                                    const LoopMeasureOptions& options = {});

@@ -2,18 +2,22 @@
 // The known places: a durable, growing map, and the exact search among them.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ria/api.h"
 #include "ria/features.h"
 
 namespace ria {
+
+struct PushOptions;
 
 /// One answer: which place, how alike (cosine, -1..1; the score of a re-ranker where one ordered
 /// the answers).
@@ -67,6 +71,23 @@ struct SearchOptions {
   std::function<bool(int place)> allowed;
 };
 
+/// How a map is searched.
+struct SearchInfo {
+  /// "exact"; "ivfpq", "hnsw": by the structure beside the map, see optimise_map(); "hnsw" of a map
+  /// on a server: by its index.
+  std::string kind = "exact";
+  int places = 0;         ///< that are searched so; those that came later exactly
+  int lists = 0;          ///< of the structure
+  int probes = 0;         ///< lists a query looks into
+  int ef = 0;             ///< places of the graph that a query keeps in sight
+  int refined = 0;        ///< places a query, whose descriptors are compared
+  double recall = 1;      ///< share of held-out places whose nearest other place is found
+  int held_out = 0;       ///< how many those were
+  std::size_t bytes = 0;  ///< of the structure
+  std::string note;       ///< of a server, or why a structure is not used; one line
+};
+
+/// What a map in a file is opened for.
 enum class Access { kRead, kWrite };
 
 /// Places with their descriptors, in a file or in memory. A place is known by a number: the first
@@ -76,7 +97,17 @@ enum class Access { kRead, kWrite };
 /// A file is an SQLite database. What add() or remove() has done when it returns survives the end
 /// of the process and of the power; what was interrupted has not happened. While one process
 /// writes, others read; a second writer waits. A map that nobody has open is one file. Descriptors
-/// are read into memory once, for the first search; everything else is read when it is asked for.
+/// are read into memory once, for the first search, unless a search structure made by
+/// optimise_map() is beside the file: then they stay on the disk, and only those of the most
+/// promising places are read. Everything else is read when it is asked for.
+///
+/// Where a name is postgresql://user@host/database, the map is in a PostgreSQL database with
+/// pgvector: in the schema that ?schema= names, `ria` if none. It is searched there, by its HNSW
+/// index where it has one and ?search=exact does not say otherwise (?ef_search= 1 to 1000: places
+/// the index keeps in sight, 100), and only answers, and local features that are asked for, come
+/// over. Such a map shows what is there now, size() and end() what was there at the last refresh().
+/// A server that is lost is waited for, ?retry_seconds= 60, and nothing is done twice. Descriptors
+/// have at most 16,000 dims.
 ///
 /// Every function may be called from several threads at once. Functions on a file throw
 /// std::runtime_error naming it: missing, no map, damaged, full disk, another format.
@@ -96,14 +127,19 @@ class RIA_API Map {
                     Storage storage,
                     const std::function<void(Map& map)>& fill);
   static Map open(const std::filesystem::path& file, Access access = Access::kRead);
+  /// Whether there is a file, or a map on a server, of this name.
+  static bool exists(const std::filesystem::path& file);
   ~Map();
   Map(Map&&) noexcept;
   Map& operator=(Map&&) noexcept;
 
+  /// What it was made with.
   const MapHeader& header() const;
   Storage storage() const;
-  /// Empty: in memory.
+  /// Empty: in memory. On a server: its name without the password.
   const std::filesystem::path& file() const;
+  /// What it takes on the disk; 0: it is in memory.
+  std::uint64_t bytes() const;
   /// Number of places.
   int size() const;
   /// One more than the largest number given to a place so far: that of the next.
@@ -138,15 +174,22 @@ class RIA_API Map {
   int merge(const Map& other);
 
   /// The k most alike places for each row, best first, of equals the lower number; fewer if there
-  /// are fewer. The same for any number of threads.
+  /// are fewer. The same for any number of threads. With a search structure a place may be missed,
+  /// see search_info(); scores are exact.
   std::vector<std::vector<Match>> search(const Matrix& queries,
                                          int k,
                                          const SearchOptions& options = {}) const;
   std::vector<Match> search(const Descriptor& query,
                             int k,
                             const SearchOptions& options = {}) const;
-  /// How alike every place is, in the order of their numbers.
+  /// How alike every place is, in the order of their numbers; all descriptors are read for it.
   std::vector<Match> scores(const Descriptor& query) const;
+  /// How alike these places are, as far as they are there, in the order of their numbers.
+  std::vector<Match> scores(const Descriptor& query, const std::vector<int>& places) const;
+  /// Mean and standard deviation of scores(query); of what is known of a sample of the places where
+  /// there is a search structure.
+  std::pair<double, double> score_spread(const Descriptor& query) const;
+  SearchInfo search_info() const;
 
   /// Sees what other processes have done since; true if there was something. A map shows one state
   /// until then, but for its own changes.
@@ -160,6 +203,9 @@ class RIA_API Map {
   std::vector<std::string> check() const;
 
  private:
+  friend RIA_API int push_map(const Map& map, const std::string& server, const PushOptions&);
+  friend struct LocalMap;
+  friend class ServerMap;
   struct Impl;
   explicit Map(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

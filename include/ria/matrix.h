@@ -15,6 +15,7 @@ template <typename T>
 class BasicMatrix {
  public:
   BasicMatrix() = default;
+  /// Every value the same.
   BasicMatrix(int rows, int cols, T value = T())
       : rows_(rows), cols_(cols), values_(count(rows, cols), value) {}
   /// Takes the values over, row by row. Throws std::invalid_argument unless they are rows * cols.
@@ -25,11 +26,13 @@ class BasicMatrix {
     }
   }
 
+  /// Its shape.
   int rows() const { return rows_; }
   int cols() const { return cols_; }
   std::size_t size() const { return values_.size(); }
   bool empty() const { return values_.empty(); }
 
+  /// The first value of the first row.
   T* data() { return values_.data(); }
   const T* data() const { return values_.data(); }
   /// All of them, row by row.
@@ -63,6 +66,8 @@ class BasicMatrix {
   std::vector<T> values_;
 };
 
+/// What crosses the library's boundary: rows of float where pictures are described, double where
+/// digits decide.
 using Matrix = BasicMatrix<float>;
 using MatrixD = BasicMatrix<double>;
 using Vector = std::vector<float>;

@@ -40,7 +40,7 @@ struct RIA_API MethodOptions {
 
   /// Whether any of the sizes is set.
   bool sized() const;
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// A row of the table.

@@ -15,6 +15,7 @@ struct RIA_API PostprocessOptions {
   int pca = 0;          ///< keep so many directions of largest variance, then L2; 0: off
   bool whiten = false;  ///< pca: divide each direction by its standard deviation
 
+  /// Whether anything is done.
   bool any() const { return center || pca > 0; }
   void validate() const;  ///< throws std::invalid_argument naming the field
 };
@@ -33,6 +34,7 @@ class RIA_API Postprocessor {
   static Postprocessor fit(const Matrix& descriptors, const PostprocessOptions& options);
   static constexpr int kMostRows = 4096;
 
+  /// Whether nothing was fitted: descriptors stay as they are.
   bool empty() const { return fitted_ == nullptr; }
   /// Nothing where it is empty.
   const Vector& mean() const;

@@ -10,6 +10,7 @@
 
 namespace ria {
 
+/// What save_predictions() writes.
 struct RIA_API SavePredictionsOptions {
   int num_preds = 5;        ///< answers shown for each query, 1 to 100
   bool only_wrong = false;  ///< leave out the queries whose first answer is right

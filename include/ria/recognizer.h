@@ -61,6 +61,7 @@ struct RIA_API Descriptions {
 /// Told after every picture: how many are done, of how many.
 using ProgressCallback = std::function<void(int done, int total)>;
 
+/// How many pictures are described: on which threads, who is told, what is kept.
 struct RunOptions {
   int num_threads = 0;        ///< 0: all cores
   ProgressCallback progress;  ///< called from one thread at a time
@@ -77,14 +78,14 @@ struct RunOptions {
 
 /// Thrown when RunOptions::stop was requested; what was finished is kept for the next run.
 struct RIA_API Interrupted : std::runtime_error {
+  /// So many of them were done.
   Interrupted(int done, int total, const char* of = "pictures");
   ~Interrupted() override;
   int done;
   int total;
 };
 
-/// Scores of pictures that were compared before: methods that keep the same local features compare
-/// the same pairs. One entry a query: place -> score.
+/// Reranker::score() of the pictures that were compared, one entry a query: place -> score.
 using PairScores = std::vector<std::unordered_map<int, double>>;
 
 /// One method, ready to use. describe() may be called from many threads.
@@ -99,6 +100,7 @@ class RIA_API Recognizer {
   Recognizer(Recognizer&&) noexcept;
   Recognizer& operator=(Recognizer&&) noexcept;
 
+  /// The row of the table.
   const Method& method() const;
   /// With everything that the caller left to the method.
   const MethodOptions& options() const;
@@ -120,6 +122,8 @@ class RIA_API Recognizer {
   /// What a map of this recogniser's descriptors records.
   MapHeader header() const;
 
+  /// The descriptor of a picture. One of many is skipped where it cannot be read, and named in
+  /// Descriptions::failures.
   Descriptor describe(const ImageView& picture) const;
   Descriptor describe(const std::filesystem::path& picture) const;
   /// The descriptor and what the re-ranker keeps, of one extraction.
@@ -142,13 +146,13 @@ class RIA_API Recognizer {
   /// fit(), describe(), finish() and map() in one.
   Map map(const std::vector<std::filesystem::path>& pictures, const RunOptions& run = {});
 
-  /// The k best places for each described picture, re-ranked where the method is. `known` keeps the
-  /// scores of re-ranking for the next method of the same local_key().
+  /// The k best places for each described picture, re-ranked where the method is. `compared` gets
+  /// the scores of re-ranking beside those it has.
   std::vector<std::vector<Match>> search(const Map& map,
                                          const Descriptions& queries,
                                          int k,
                                          const RunOptions& run = {},
-                                         PairScores* known = nullptr) const;
+                                         PairScores* compared = nullptr) const;
   /// Everything beside the picture that decides what a re-ranker keeps of it; empty: no re-ranker.
   std::string local_key() const;
 

@@ -15,6 +15,7 @@
 
 namespace ria {
 
+/// What a report shows beside the figures.
 struct ReportOptions {
   std::string title = "ria report";
   std::string command;  ///< the exact command line, shown on the page

@@ -12,6 +12,7 @@
 
 namespace ria {
 
+/// For keeping; a value may lose digits to half precision.
 RIA_API PackedLocalFeatures pack(const LocalFeatures& local);
 /// Throws std::invalid_argument if the sizes disagree.
 RIA_API LocalFeatures unpack(const PackedLocalFeatures& packed);
@@ -35,6 +36,14 @@ struct CellPair {
   float weight = 0;  ///< what it adds to the agreement, in (0, 1]
 };
 
+/// What a comparison knows cell by cell.
+struct Likeness {
+  /// How alike each cell of the query is to what was found for it, from 0 (nothing) to 1; empty:
+  /// not known.
+  std::vector<float> cells;
+  double share = 0;  ///< of the smaller grid: patches that agree on how the view moved
+};
+
 /// A query made ready to meet many kept places: memory is used again from place to place. For one
 /// thread at a time, and no longer than its re-ranker.
 class RIA_API PreparedQuery {
@@ -42,6 +51,8 @@ class RIA_API PreparedQuery {
   virtual ~PreparedQuery();
   /// Throws std::invalid_argument if the place was kept in another form than the query.
   virtual Agreement compare(const PackedLocalFeatures& place) = 0;
+  /// What the last compare() found beside its agreement.
+  virtual Likeness likeness() const;
 };
 
 /// Compares two pictures by their local features. Implementations hold no mutable state: one serves
@@ -60,11 +71,17 @@ class RIA_API Reranker {
   double score(const LocalFeatures& query, const LocalFeatures& place) const {
     return compare(query, place).score;
   }
-  /// The first answers in their new order: `matches` are by cosine, best first, and scores[i] is
-  /// score() of matches[i]. By falling score unless a re-ranker knows better; each returned match
-  /// carries the score it is ordered by.
+  /// The first answers in their new order: `matches` are by cosine, best first, scores[i] is
+  /// score() of matches[i] and likenesses[i], unless there are none, what was found cell by cell.
+  /// By falling score unless a re-ranker knows better; each returned match carries the score it is
+  /// ordered by.
   virtual std::vector<Match> reorder(const std::vector<Match>& matches,
-                                     const std::vector<double>& scores) const;
+                                     const std::vector<double>& scores,
+                                     const std::vector<Likeness>& likenesses) const;
+  std::vector<Match> reorder(const std::vector<Match>& matches,
+                             const std::vector<double>& scores) const {
+    return reorder(matches, scores, {});
+  }
 };
 
 /// Re-ranking by matched patches. Nothing is trained and the constants are the same for every
@@ -79,7 +96,7 @@ struct RIA_API PatchRerankOptions {
   /// candidates of a query; 0: patches alone.
   double rerank_cosine_weight = 0.1;
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// For any backbone with patches. extract() takes out what all patches of a picture share and keeps
@@ -89,6 +106,10 @@ struct RIA_API PatchRerankOptions {
 /// and `alike` is the mean square of the cosines found. The score, (share * alike^2)^(1/3), is in
 /// [0, 1]. A picture with itself has 1 if no two of its patches are alike and none is the mean of
 /// all. Exchanging the two pictures changes it by rounding only.
+///
+/// Among the answers to a query that likeness counts by which it exceeds the mean of all answers,
+/// cell by cell: share * excess, with a little of the cosine, is what reorder() goes by. The first
+/// answer carries about the score that it has by itself.
 RIA_API std::unique_ptr<Reranker> make_patch_reranker(int feature_dim,
                                                       const PatchRerankOptions& options = {});
 

@@ -18,6 +18,7 @@ enum class Condition { kDay, kNight, kRain, kSeason };
 RIA_API std::string to_string(Condition condition);
 RIA_API Condition parse_condition(const std::string& name);
 
+/// Two drives through a made-up street.
 struct RIA_API SimulateOptions {
   int places = 100;             ///< pictures in each of the two drives
   double spacing = 10;          ///< metres between places
@@ -32,7 +33,7 @@ struct RIA_API SimulateOptions {
   ProgressCallback progress;
   std::stop_token stop;
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// Where the camera stands: metres, degrees (0: along the street).

@@ -23,12 +23,13 @@ struct Interval {
   double high = 0;
 };
 
+/// How an interval is estimated.
 struct RIA_API BootstrapOptions {
   int resamples = 10000;
   double confidence = 0.95;
   std::uint64_t seed = 42;
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// Percentile bootstrap of the share of hits, resampling queries.
@@ -41,6 +42,7 @@ struct RIA_API PairedTest {
   int only_second = 0;  ///< queries that only the second does
   double p_value = 1;   ///< two-sided, binomial
 
+  /// Whether chance alone would rarely do it.
   bool significant(double level = 0.05) const { return p_value < level; }
   /// "12 only the first, 3 only the second, p = 0.035"
   std::string line() const;

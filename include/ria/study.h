@@ -22,6 +22,7 @@ struct StudyField {
 
 /// Rows of fields under column names.
 struct StudyTable {
+  /// One variant.
   struct Row {
     std::string name;
     std::vector<StudyField> fields;  ///< one a column
@@ -35,6 +36,7 @@ struct StudyTable {
 
 /// Lines over a common x axis.
 struct StudyPlot {
+  /// One line.
   struct Series {
     std::string name;
     std::vector<double> x, y;
@@ -74,6 +76,7 @@ struct StudyInfo {
 };
 RIA_API const std::vector<StudyInfo>& studies();
 
+/// What a study is run with.
 struct RIA_API StudyOptions {
   std::string backbone = "resnet50";  ///< of the studies that vary the head
   std::string other_pictures;  ///< projection: folder for PCA on other pictures; empty: left out

@@ -21,6 +21,7 @@ namespace ria {
 /// Pictures that show the same places. A picture belongs to one place; places that have fewer
 /// pictures than a batch takes of one are filled up by repeating pictures.
 struct TrainingSet {
+  /// Where the pictures of one place are in the set.
   struct Place {
     std::vector<int> pictures;  ///< positions in `pictures`, at least two
     int group = 0;              ///< city or source: a batch holds places of one group only
@@ -35,6 +36,7 @@ struct TrainingSet {
   std::vector<std::string> remarks;  ///< what was odd and how it was settled, a line each
 };
 
+/// What pictures of one place are.
 struct RIA_API PlaceOptions {
   double place_radius = 15;   ///< metres: pictures of one place lie within so many of its middle
   double place_heading = 60;  ///< degrees headings of one place may differ, where names have one
@@ -137,7 +139,7 @@ struct RIA_API TrainOptions {
   std::filesystem::path feature_cache;  ///< empty: in the cache folder
   bool ignore_orientation = false;
 
-  void validate() const;
+  void validate() const;  ///< throws std::invalid_argument naming the field
 };
 
 /// A line of log.csv.
@@ -157,6 +159,7 @@ struct HardPair {
   double cosine = 0;
 };
 
+/// Where a run stands, told after every step.
 struct TrainProgress {
   long long step = 0, steps = 0;
   int epoch = 0, epochs = 0;
@@ -177,6 +180,7 @@ struct TrainWorkers {
 
 struct TrainResult;
 
+/// Where a run is kept, and who is told of it.
 struct TrainRun {
   std::filesystem::path
       folder;            ///< runs/x: config.json, log.csv, index.html, model.safetensors ...
@@ -189,6 +193,7 @@ struct TrainRun {
   std::stop_token stop;  ///< asked before each step: saves, then throws Interrupted
 };
 
+/// What a run comes to.
 struct RIA_API TrainResult {
   long long steps = 0;
   long long planned_steps = 0;  ///< steps is less where the run has not ended

@@ -128,6 +128,7 @@ struct WeightsCheck {
   std::uint64_t values = 0;
   std::vector<NonFiniteTensor> non_finite;
 
+  /// Whether the content is what was expected; good(): and has no value that is no number.
   bool hash_matches() const { return sha256.starts_with(expected); }
   bool good() const { return hash_matches() && non_finite.empty(); }
 };

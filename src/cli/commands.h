@@ -19,8 +19,10 @@ void add_methods(CLI::App& program);
 void add_weights(CLI::App& program);
 void add_weights_verify(CLI::App& weights);
 void add_vocabulary(CLI::App& program);
+void add_serve(CLI::App& program);
 void add_simulate(CLI::App& program);
 void add_train(CLI::App& program);
 void add_demo(CLI::App& program);
+void add_manual(CLI::App& program);
 
 }  // namespace ria::cli

@@ -17,6 +17,7 @@ struct Describe {
   std::vector<std::string> paths;
   std::string out;
   MethodFlags method;
+  ShardFlag shard;
 
   void run() {
     const fs::path target(out);
@@ -34,10 +35,11 @@ struct Describe {
     RunOptions options = run_options("describing", method.num_threads());
     if (paths.size() == 1 && fs::is_directory(paths[0])) options.names_relative_to = paths[0];
     Recognizer recognizer(name, method.options());
+    const auto own = shard.of(pictures, recognizer);
     recognizer.fit(pictures, options);
-    Descriptions all = recognizer.describe(pictures, options);
-    report_failures(all.failures, pictures.size());
-    recognizer.finish(all, static_cast<int>(pictures.size()));
+    Descriptions all = recognizer.describe(own, options);
+    report_failures(all.failures, own.size());
+    recognizer.finish(all, static_cast<int>(own.size()));
     const Descriptions good = all.without_failures();
     save_descriptors(target, good, recognizer.header());
     fmt::print("{}: {} descriptors of {} dims by {}\n",
@@ -60,6 +62,7 @@ void add_describe(CLI::App& program) {
   command->add_option("--out", state->out, "x.npy (with x.names.txt, x.json) or x.h5 (hloc)")
       ->required()
       ->type_name("FILE");
+  state->shard.add(*command);
   state->method.add(*command, false);
   command->callback([state] { state->run(); });
 }

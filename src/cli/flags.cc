@@ -9,6 +9,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "ria/push.h"
 #include "util/files.h"
 #include "util/parallel.h"
 
@@ -19,6 +20,8 @@ namespace {
 constexpr char kDefaultMethod[] = "resnet50-ria";
 
 std::string the_command_line;
+// Names of servers with a password, and as they are shown.
+std::vector<std::pair<std::string, std::string>> the_secrets;
 
 std::string quoted(const std::string& word) {
   const bool plain =
@@ -324,6 +327,32 @@ Recognizer recognizer_of(const Map& map, const BackboneOptions& backbone) {
   }
 }
 
+void ShardFlag::add(CLI::App& command) {
+  command
+      .add_option(
+          "--shard", text_, "only part I of N of the pictures, the same on every machine: 3/16")
+      ->type_name("I/N");
+}
+
+std::vector<std::filesystem::path> ShardFlag::of(const std::vector<std::filesystem::path>& pictures,
+                                                 const Recognizer& recognizer) const {
+  if (text_.empty()) return pictures;
+  const Shard shard = [this] {
+    try {
+      return Shard::parse(text_);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(std::string("--") + error.what());
+    }
+  }();
+  const MethodOptions& options = recognizer.options();
+  if (options.post.any() && options.fit_folder.empty() && recognizer.postprocessor().empty()) {
+    throw std::invalid_argument(
+        "--shard: center and pca are fitted on all descriptors, which no shard has; fit them on "
+        "other pictures by --fit_folder");
+  }
+  return shard.of(pictures, options.cross_image);
+}
+
 CLI::Option* add_ignore_orientation(CLI::App& command, bool& field) {
   return command.add_flag(
       "--ignore_orientation", field, "pictures as stored, whatever EXIF says of the camera");
@@ -351,11 +380,23 @@ void report_failures(const std::vector<Failure>& failures, std::size_t total) {
 
 void remember_command_line(int argc, char** argv) {
   std::vector<std::string> words{"ria"};
-  for (int i = 1; i < argc; ++i) words.push_back(quoted(argv[i]));
+  for (int i = 1; i < argc; ++i) {
+    words.push_back(quoted(shown_name(argv[i])));
+    if (shown_name(argv[i]) != argv[i]) the_secrets.emplace_back(argv[i], shown_name(argv[i]));
+  }
   the_command_line = fmt::format("{}", fmt::join(words, " "));
 }
 
 const std::string& command_line() { return the_command_line; }
+
+std::string without_passwords(std::string text) {
+  for (const auto& [typed, shown] : the_secrets) {
+    for (std::size_t at = text.find(typed); at != text.npos; at = text.find(typed, at + 1)) {
+      text.replace(at, typed.size(), shown);
+    }
+  }
+  return text;
+}
 
 void write_output(const std::string& file, const std::string& text) {
   if (file == "-") {

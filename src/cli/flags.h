@@ -9,6 +9,7 @@
 
 #include "ria/method.h"
 #include "ria/recognizer.h"
+#include "ria/shard.h"
 
 namespace ria::cli {
 
@@ -55,6 +56,19 @@ class MethodFlags {
 /// caller's: std::runtime_error naming it.
 Recognizer recognizer_of(const Map& map, const BackboneOptions& backbone);
 
+/// --shard
+class ShardFlag {
+ public:
+  void add(CLI::App& command);
+  /// The pictures of the part that was asked for, as the recogniser takes them. Throws
+  /// std::invalid_argument naming what would be fitted on the descriptors of all.
+  std::vector<std::filesystem::path> of(const std::vector<std::filesystem::path>& pictures,
+                                        const Recognizer& recognizer) const;
+
+ private:
+  std::string text_;
+};
+
 /// --ignore_orientation
 CLI::Option* add_ignore_orientation(CLI::App& command, bool& field);
 
@@ -71,6 +85,8 @@ void report_failures(const std::vector<Failure>& failures, std::size_t total);
 /// The command line as typed, for records.
 void remember_command_line(int argc, char** argv);
 const std::string& command_line();
+/// Text that may name a server as it was typed, without the password.
+std::string without_passwords(std::string text);
 
 /// Writes text to a file, or to standard output for "-".
 void write_output(const std::string& file, const std::string& text);

@@ -6,6 +6,10 @@
 
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "ria/optimise.h"
+#include "ria/push.h"
 #include "ria/store.h"
 #include "util/files.h"
 
@@ -19,28 +23,86 @@ void print_places(const std::string& file, int places, const MapHeader& header) 
   fmt::print("{}: {} places, {} dims by {}\n", file, places, header.dim, header.method);
 }
 
+void print_search(const SearchInfo& info) {
+  if (info.bytes == 0) {  // there is no structure
+    fmt::print("search          {}{}{}\n", info.kind, info.note.empty() ? "" : ": ", info.note);
+    return;
+  }
+  const std::string how =
+      info.ef > 0
+          ? fmt::format("{} places in a graph, {} in sight", info.places, info.ef)
+          : fmt::format(
+                "{} places in {} lists, {} looked into", info.places, info.lists, info.probes);
+  fmt::print("search          {}: {}, {} refined; {} bytes a place\n",
+             info.kind,
+             how,
+             info.refined,
+             info.bytes / static_cast<std::size_t>(std::max(1, info.places)));
+  fmt::print("recall          {:.3f} of {} held-out places find what exact search finds\n",
+             info.recall,
+             info.held_out);
+}
+
+/// --search and --max_memory.
+struct SearchFlags {
+  OptimiseOptions options;
+
+  void add(CLI::App& command) {
+    command
+        .add_option(
+            "--search",
+            options.search,
+            "how places are found: exact, ivfpq (lists; needs FAISS to be made), hnsw (a graph; "
+            "needs FAISS too, and more memory), or auto, which is ivfpq where places are many")
+        ->capture_default_str()
+        ->type_name("NAME");
+    command
+        .add_option("--max_memory",
+                    options.max_memory,
+                    "bytes that making the search structure may take, e.g. 2GB")
+        ->transform(CLI::AsSizeValue(true))
+        ->type_name("BYTES");
+  }
+  /// Before long work is done for it.
+  void check() const {
+    options.validate();
+    check_search(options.search);
+  }
+  SearchInfo run(const std::string& file) {
+    options.progress = progress_line("optimising");
+    options.stop = stop_on_interrupt();
+    return optimise_map(file, options);
+  }
+};
+
 struct Build {
   std::string folder, out, storage = to_string(Storage::kHalf);
   MethodFlags method;
+  SearchFlags search;
+  ShardFlag shard;
 
   void run() {
     const std::string name = method.methods()[0];
     const Storage kept = parse_storage(storage);
+    search.check();
     check_writable(out);
     const auto pictures = list_pictures(folder);
     RunOptions options = run_options("indexing", method.num_threads());
     options.names_relative_to = folder;
     Recognizer recognizer(name, method.options());
+    const auto own = shard.of(pictures, recognizer);
     recognizer.fit(pictures, options);
-    Descriptions described = recognizer.describe(pictures, options);
-    report_failures(described.failures, pictures.size());
-    recognizer.finish(described, static_cast<int>(pictures.size()));
+    Descriptions described = recognizer.describe(own, options);
+    report_failures(described.failures, own.size());
+    recognizer.finish(described, static_cast<int>(own.size()));
     int places = 0;
     Map::build(out, recognizer.header(), kept, [&](Map& map) {
       map.set_fitted(recognizer.fitted());
       places = recognizer.add(described, map);
     });
+    const SearchInfo info = search.run(out);
     print_places(out, places, recognizer.header());
+    if (info.kind != "exact") print_search(info);
   }
 };
 
@@ -87,7 +149,7 @@ struct Add {
       }
     }
     if (total > 0) report_failures(failures, pictures.size());
-    print_places(file, map.size(), map.header());
+    print_places(map.file().string(), map.size(), map.header());
   }
 
   static constexpr int kTogether = 64;
@@ -99,12 +161,12 @@ void remove(const std::string& file, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::vector<int> found = map.find(name);
     if (found.empty()) {
-      throw std::runtime_error(fmt::format("{} has no place '{}'", file, name));
+      throw std::runtime_error(fmt::format("{} has no place '{}'", map.file().string(), name));
     }
     places.insert(places.end(), found.begin(), found.end());
   }
   map.remove(places);
-  print_places(file, map.size(), map.header());
+  print_places(map.file().string(), map.size(), map.header());
 }
 
 void merge(const std::vector<std::string>& files, const std::string& out) {
@@ -118,18 +180,44 @@ void merge(const std::vector<std::string>& files, const std::string& out) {
   print_places(out, places, Map::open(out).header());
 }
 
+void push(const std::string& file, const std::string& server, PushOptions options) {
+  options.progress = progress_line("pushing");
+  options.remark = [](const std::string& text) {
+    fmt::print(stderr, "{}ria: {}\n", progress_line_end(), text);
+  };
+  options.stop = stop_on_interrupt();
+  const Map map = Map::open(file);
+  const int added = [&] {
+    try {
+      return push_map(map, server, options);
+    } catch (const std::invalid_argument& error) {
+      if (!Map::exists(server)) throw;
+      throw std::runtime_error(error.what());
+    }
+  }();
+  const Map there = Map::open(server);
+  fmt::print("{}: {} of {} places added, {} there, {} dims by {}\n",
+             there.file().string(),
+             added,
+             map.size(),
+             there.size(),
+             there.header().dim,
+             there.header().method);
+}
+
 void print_info(const std::string& file) {
   const Map map = Map::open(file);
   const MapHeader& header = map.header();
   fmt::print("file            {}\nmethod          {}\nplaces          {}\ndim             {}\n",
-             file,
+             map.file().string(),
              header.method,
              map.size(),
              header.dim);
   fmt::print("storage         {}\nlocal features  {}\nbytes           {}\n",
              to_string(map.storage()),
              map.has_locals() ? "yes" : "no",
-             fs::file_size(file));
+             map.bytes());
+  print_search(map.search_info());
   fmt::print("options         {}\nweights sha256  {}\nria version     {}\n",
              header.options,
              header.weights_sha256.empty() ? "none needed" : header.weights_sha256,
@@ -141,9 +229,10 @@ void check(const std::string& file) {
   const std::vector<std::string> problems = map.check();
   for (const std::string& problem : problems) fmt::print("{}\n", problem);
   if (!problems.empty()) {
-    throw std::runtime_error(fmt::format("{} is damaged: {} found", file, problems.size()));
+    throw std::runtime_error(
+        fmt::format("{} is damaged: {} found", map.file().string(), problems.size()));
   }
-  fmt::print("{}: whole, {} places\n", file, map.size());
+  fmt::print("{}: whole, {} places\n", map.file().string(), map.size());
 }
 
 void export_descriptors(const std::string& file, const std::string& out) {
@@ -180,6 +269,8 @@ void add_build(CLI::App& command) {
   build->add_option("--storage", state->storage, "values of a descriptor: float, half or int8")
       ->capture_default_str()
       ->type_name("NAME");
+  state->search.add(*build);
+  state->shard.add(*build);
   state->method.add(*build, false);
   build->callback([state] { state->run(); });
 }
@@ -209,6 +300,28 @@ void add_changes(CLI::App& command) {
   merged->callback([merging] { merge(merging->names, merging->out); });
 }
 
+void add_push(CLI::App& command) {
+  struct Push {
+    std::string file, server;
+    PushOptions options;
+  };
+  auto state = std::make_shared<Push>();
+  CLI::App* push_ = with_map(
+      command, "push", "Bring a map's places to a PostgreSQL server with pgvector", state->file);
+  push_->add_option("server", state->server, "postgresql://user@host/database?schema=ria")
+      ->required()
+      ->type_name("SERVER");
+  PushOptions& o = state->options;
+  push_->add_option("--shards", o.shards, "partitions of a new map")->capture_default_str();
+  push_->add_option("--search", o.search, "exact, hnsw, or auto: hnsw from 10,000 places on")
+      ->capture_default_str()
+      ->type_name("NAME");
+  push_->add_option("--m", o.m, "neighbours of a place in the HNSW index")->capture_default_str();
+  push_->add_option("--ef_construction", o.ef_construction, "places in sight while it is built")
+      ->capture_default_str();
+  push_->callback([state] { push(state->file, state->server, state->options); });
+}
+
 }  // namespace
 
 void add_index(CLI::App& program) {
@@ -216,6 +329,17 @@ void add_index(CLI::App& program) {
   command->require_subcommand(1);
   add_build(*command);
   add_changes(*command);
+  add_push(*command);
+
+  struct Optimise {
+    std::string file;
+    SearchFlags search;
+  };
+  auto optimise = std::make_shared<Optimise>();
+  CLI::App* optimised = with_map(
+      *command, "optimise", "Make or renew what a large map is searched by", optimise->file);
+  optimise->search.add(*optimised);
+  optimised->callback([optimise] { print_search(optimise->search.run(optimise->file)); });
 
   auto file = std::make_shared<std::string>();
   with_map(*command, "info", "Say what a map holds and how it was made", *file)->callback([file] {

@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{1500};
+std::atomic<int> patience{1500};  // milliseconds
 
 int pipe_ends[2];
 volatile sig_atomic_t signals = 0;
@@ -60,7 +60,7 @@ void say(const std::string& text) {
 void watch() {
   wait_for_signal(milliseconds(-1));
   source().request_stop();
-  wait_for_signal(kPatience);
+  wait_for_signal(milliseconds(patience));
   if (!end_is_decided.exchange(true)) {
     remove_temporaries();
     say(fmt::format("{}ria: {}\n", progress_line_end(), interrupted_text("interrupted")));
@@ -80,6 +80,8 @@ void watch_for_interrupts() {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
+
+void be_patient(int time) { patience = time; }
 
 std::stop_token stop_on_interrupt() { return source().get_token(); }
 

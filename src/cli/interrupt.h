@@ -16,6 +16,10 @@ inline constexpr int kInterruptedExit = 130;
 /// Throws std::runtime_error. Call it once, before other threads are started.
 void watch_for_interrupts();
 
+/// Gives the command another time than 1.5 s to end by itself, in milliseconds: what it still has
+/// to do is somebody else's.
+void be_patient(int milliseconds);
+
 /// The stop that the first signal requests.
 std::stop_token stop_on_interrupt();
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -17,6 +16,7 @@
 #include "ria/report.h"
 #include "util/files.h"
 #include "util/parallel.h"
+#include "util/stopwatch.h"
 
 namespace ria::cli {
 
@@ -98,7 +98,10 @@ struct Loop {
     for (const std::string& remark : drive.remarks) fmt::print(stderr, "ria: {}\n", remark);
     const std::size_t first = first_new(closer.map(), drive.frames);
     if (first > 0) {
-      fmt::print(stderr, "ria: {} goes on behind {}\n", map_file, drive.frames[first - 1].name);
+      fmt::print(stderr,
+                 "ria: {} goes on behind {}\n",
+                 closer.map().file().string(),
+                 drive.frames[first - 1].name);
     }
     RunOptions run = run_options("closing loops", options.num_threads);
     const auto show = run.progress;
@@ -148,13 +151,11 @@ struct Loop {
       DriveFrame frame;
       frame.name = fmt::format("frame_{:06}", count++);
       if (!closer.map().find(frame.name).empty()) continue;
-      const auto start = std::chrono::steady_clock::now();
+      Stopwatch watch;
       try {
         const DescribedPicture picture = recognizer.describe_whole(
             decode_image(*bytes, frame.name, recognizer.preprocessing().load));
-        const std::chrono::duration<double, std::milli> spent =
-            std::chrono::steady_clock::now() - start;
-        take(closer, frame, picture, spent.count());
+        take(closer, frame, picture, watch.milliseconds());
       } catch (const std::runtime_error& error) {
         failures.push_back({count - 1, frame.name, error.what()});
       }

@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
                          add_query,
                          add_eval,
                          add_loop,
+                         add_serve,
                          add_datasets,
                          add_study,
                          add_methods,
@@ -90,12 +91,14 @@ int main(int argc, char** argv) {
                          add_vocabulary,
                          add_train,
                          add_simulate,
-                         add_demo}) {
+                         add_demo,
+                         add_manual}) {
     add(program);
   }
   add_version(program);
   const End end = run(program, argc, argv);
   command_has_ended();
-  if (!end.message.empty()) fmt::print(stderr, "{}ria: {}\n", progress_line_end(), end.message);
+  if (!end.message.empty())
+    fmt::print(stderr, "{}ria: {}\n", progress_line_end(), without_passwords(end.message));
   return end.code;
 }

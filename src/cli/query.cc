@@ -113,8 +113,8 @@ struct Query {
     if (k < 1) throw std::invalid_argument(fmt::format("-k is {}, at least 1 was expected", k));
     Map map = Map::open(map_file);
     if (!method.empty() && method != map.header().method) {
-      throw std::runtime_error(
-          fmt::format("{} was made with {}, not with {}", map_file, map.header().method, method));
+      throw std::runtime_error(fmt::format(
+          "{} was made with {}, not with {}", map.file().string(), map.header().method, method));
     }
     const auto pictures = list_pictures(path);
     RunOptions options = run_options("describing", flags.num_threads());

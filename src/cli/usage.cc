@@ -30,7 +30,9 @@ std::string help_of(const CLI::App& command) { return full_name(command) + " --h
 
 std::vector<std::string> subcommands_of(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::App* below : command.get_subcommands({})) names.push_back(below->get_name());
+  for (const CLI::App* below : command.get_subcommands({})) {
+    if (!below->get_group().empty()) names.push_back(below->get_name());  // else it is hidden
+  }
   return names;
 }
 

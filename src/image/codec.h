@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "ria/image.h"
@@ -14,7 +16,19 @@ namespace ria {
 
 inline constexpr const char* kCutShort = "the picture is cut short";
 
-/// Throws unless there is at least one pixel and at most 2^30.
+/// A picture of more pixels than the reader wants.
+struct PictureTooLarge : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// decode_image() of a picture from somebody who is not trusted: one of more than `max_pixels` is
+/// refused by what its header says, before memory is taken for it. Throws PictureTooLarge then.
+Image decode_image_within(std::uint64_t max_pixels,
+                          std::span<const std::uint8_t> bytes,
+                          const std::string& name,
+                          const LoadOptions& options = {});
+
+/// Throws unless there is at least one pixel and at most 2^30, or what decode_image_within() says.
 void check_picture_size(std::uint64_t height, std::uint64_t width);
 /// A black picture of a checked size.
 Image blank_image(std::uint64_t height, std::uint64_t width);

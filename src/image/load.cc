@@ -45,6 +45,12 @@ Image decode(std::span<const std::uint8_t> bytes, const LoadOptions& options) {
 
 }  // namespace
 
+namespace {
+
+thread_local std::uint64_t wanted_pixels = ~std::uint64_t{0};  // of the picture being decoded
+
+}  // namespace
+
 void check_picture_size(std::uint64_t height, std::uint64_t width) {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
   constexpr int kMostPixelsLog2 = 20;
@@ -57,8 +63,12 @@ void check_picture_size(std::uint64_t height, std::uint64_t width) {
         fmt::format("a picture of {}x{} pixels has nothing to see", height, width));
   }
   if (height > kMostPixels / width) {
-    throw std::runtime_error(fmt::format(
+    throw PictureTooLarge(fmt::format(
         "a picture of {}x{} pixels is larger than 2^{} pixels", height, width, kMostPixelsLog2));
+  }
+  if (height > wanted_pixels / width) {
+    throw PictureTooLarge(fmt::format(
+        "a picture of {}x{} pixels is larger than {} pixels", height, width, wanted_pixels));
   }
 }
 
@@ -74,9 +84,23 @@ Image decode_image(std::span<const std::uint8_t> bytes,
                    const LoadOptions& options) {
   try {
     return decode(bytes, options);
+  } catch (const PictureTooLarge& error) {
+    throw PictureTooLarge(fmt::format("cannot read {}: {}", name, error.what()));
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(fmt::format("cannot read {}: {}", name, error.what()));
   }
+}
+
+Image decode_image_within(std::uint64_t max_pixels,
+                          std::span<const std::uint8_t> bytes,
+                          const std::string& name,
+                          const LoadOptions& options) {
+  struct Limit {
+    explicit Limit(std::uint64_t pixels) { wanted_pixels = pixels; }
+    ~Limit() { wanted_pixels = ~std::uint64_t{0}; }
+  };
+  const Limit limit(max_pixels);
+  return decode_image(bytes, name, options);
 }
 
 Image load_image(const fs::path& file, const LoadOptions& options) {

@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 
+#include "structure/rounding.h"
 #include "tensor/tensor.h"
 
 namespace ria {
@@ -16,30 +15,11 @@ namespace ria {
 namespace {
 
 constexpr int kLineBytes = 64;
-constexpr int kByteLevels = 127;
 
 double product(std::span<const float> a, std::span<const float> b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * b[i];
   return sum;
-}
-
-float largest(std::span<const float> values) {
-  float most = 0;
-  for (const float value : values) most = std::max(most, std::abs(value));
-  return most;
-}
-
-/// Integers of at most `levels`, and what one of them stands for.
-template <typename T>
-float round_to(std::span<const float> values, int levels, T* out) {
-  const float most = largest(values);
-  const float steps = most > 0 ? static_cast<float>(levels) / most : 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    out[i] = static_cast<T>(
-        std::lrint(std::clamp<double>(static_cast<double>(values[i]) * steps, -levels, levels)));
-  }
-  return most / static_cast<float>(levels);
 }
 
 void put(std::span<const float> values, const RowForm& form, std::uint8_t* row) {
@@ -138,11 +118,7 @@ EncodedQueries::EncodedQueries(const Matrix& queries, const RowForm& form)
     : query_bytes(static_cast<std::size_t>(form.values()) *
                   (form.storage == Storage::kInt8 ? sizeof(std::int16_t) : sizeof(float))) {
   data = AlignedBuffer<std::uint8_t>(static_cast<std::size_t>(queries.rows()) * query_bytes);
-  // As fine as leaves every sum of products within 32 bits.
-  const int levels = static_cast<int>(std::clamp<std::int64_t>(
-      std::numeric_limits<std::int32_t>::max() / (std::int64_t{kByteLevels + 1} * form.dim),
-      1,
-      std::numeric_limits<std::int16_t>::max()));
+  const int levels = query_levels(form.dim);
   for (int i = 0; i < queries.rows(); ++i) {
     const std::span<const float> query = queries.row(i);
     std::uint8_t* to = data.data() + static_cast<std::size_t>(i) * query_bytes;

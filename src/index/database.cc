@@ -232,6 +232,21 @@ std::size_t Database::blob_size(const char* table, std::int64_t row) const {
   return static_cast<std::size_t>(sqlite3_blob_bytes(open_blob(table, row).get()));
 }
 
+/// By SQLite's own handle: a second one of this process would take its locks along when it closes.
+bool Database::read_file(std::int64_t offset, std::span<std::uint8_t> to) const {
+  sqlite3_file* handle = nullptr;
+  sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &handle);
+  if (handle == nullptr || handle->pMethods == nullptr) return false;
+  return handle->pMethods->xRead(handle, to.data(), static_cast<int>(to.size()), offset) ==
+         SQLITE_OK;
+}
+
+int Database::page_bytes() const {
+  Statement pragma = prepare("PRAGMA page_size");
+  pragma.step();
+  return pragma.integer_in(0, 512, 65536);
+}
+
 std::int64_t Database::data_version() const {
   Statement pragma = prepare("PRAGMA data_version");
   pragma.step();

@@ -92,6 +92,11 @@ class Database {
                  std::span<std::uint8_t> to) const;
   std::size_t blob_size(const char* table, std::int64_t row) const;
 
+  /// Bytes of the file itself, past what other connections have not yet brought there; false: it
+  /// has none there.
+  bool read_file(std::int64_t offset, std::span<std::uint8_t> to) const;
+  int page_bytes() const;
+
   /// Changes whenever another connection has committed something.
   std::int64_t data_version() const;
 

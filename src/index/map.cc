@@ -4,210 +4,81 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
-#include <numeric>
+#include <cmath>
 #include <stdexcept>
 
 #include "index/map_impl.h"
 #include "index/scan.h"
+#include "index/server_map.h"
 #include "ria/eigen.h"
 
 namespace ria {
 
 namespace fs = std::filesystem;
 
-Map::Impl::Impl(const fs::path& path,
-                Database::Mode mode,
-                const MapHeader& header,
-                Storage storage,
-                const fs::path& shown)
-    : file(mode == Database::Mode::kBuild ? shown : path),
-      store(path, mode, header, storage, shown),
-      rows(store.form()),
-      loaded(mode != Database::Mode::kBuild) {
-  version = store.database().data_version();
-}
-
-Map::Impl::Impl(const fs::path& path, Access asked)
-    : file(path), access(asked), store(path, asked), rows(store.form()) {
-  store.database().reading([this] {
-    known = store.state();
-    version = store.database().data_version();
-    fitted = store.fitted();
-  });
-}
-
-MapState Map::Impl::state() const {
-  const std::shared_lock lock(rows_mutex);
-  return known;
-}
-
-void Map::Impl::require_width(const Matrix& m) const {
-  if (m.cols() == store.form().dim) return;
-  throw std::invalid_argument(fmt::format("descriptor has {} dims, {} holds {}",
-                                          m.cols(),
-                                          file.empty() ? "the map" : file.string(),
-                                          store.form().dim));
-}
-
-void Map::Impl::require_finite(const Matrix& m) const {
+void Map::Impl::require_fit(const Matrix& m) const {
+  if (m.cols() != form().dim) {
+    throw std::invalid_argument(fmt::format("descriptor has {} dims, {} holds {}",
+                                            m.cols(),
+                                            file.empty() ? "the map" : file.string(),
+                                            form().dim));
+  }
   if (!as_eigen(m).allFinite()) {
     throw std::invalid_argument("a descriptor holds NaN or infinity");
   }
 }
 
-void Map::Impl::load() const {
-  {
-    const std::shared_lock lock(rows_mutex);
-    if (loaded) return;
-  }
-  if (store.database().mode() == Database::Mode::kBuild) {
-    throw std::invalid_argument(file.string() + " is being built: it cannot be searched yet");
-  }
-  read([this](const MapStore&) {
-    const std::unique_lock lock(rows_mutex);
-    if (loaded) return;
-    loaded = true;
-    follow();
-  });
-}
-
-bool Map::Impl::follow() const {
-  const std::int64_t now = store.database().data_version();
-  const bool changed = now != version;
-  if (changed) {
-    const MapState state = store.state();
-    if (loaded && state.removed != known.removed) {
-      const std::vector<int> here = rows.places(), there = store.numbers();
-      std::vector<int> gone;
-      std::ranges::set_difference(here, there, std::back_inserter(gone));
-      rows.remove(gone);
-    }
-    known = state;
-    version = now;
-  }
-  try {
-    if (loaded) store.read_rows(rows);
-  } catch (...) {  // room was made for what could not be read
-    loaded = false;
-    rows = Rows(store.form());
-    throw;
-  }
-  return changed;
-}
-
-template <typename Body>
-void Map::Impl::write(Body body) {
-  if (access == Access::kRead) {
-    throw std::invalid_argument(
-        fmt::format("{} was opened for reading: nothing can be changed", file.string()));
-  }
-  const std::lock_guard lock(database_mutex);
-  store.database().writing([&] {
-    if (store.database().data_version() != version) {
-      const std::unique_lock rows_lock(rows_mutex);
-      follow();
-    }
-    body();
-  });
-}
-
-int Map::Impl::add(PlaceBatch batch) {
-  const auto count = static_cast<int>(batch.places.size());
-  write([&] {
-    const MapState before = state();
-    const bool keeps = before.size() == 0 ? !batch.locals.empty() : before.locals;
-    if (std::ssize(batch.locals) != (keeps ? count : 0)) {
-      throw std::invalid_argument(
-          fmt::format("{} local features, {} places", batch.locals.size(), count));
-    }
-    if (count > kLargestNumber - before.end) {
-      throw std::invalid_argument("the map has no numbers left for places");
-    }
-    if (batch.numbers.empty()) {
-      batch.numbers.resize(batch.places.size());
-      std::iota(batch.numbers.begin(), batch.numbers.end(), before.end);
-    }
-    store.insert(batch.numbers, batch.places, batch.rows, batch.locals);
-  });
-  if (count == 0) return state().end;
-  const std::unique_lock lock(rows_mutex);
-  if (loaded) rows.add(batch.rows, batch.numbers);
-  known.removed += batch.numbers.back() + 1 - known.end - count;
-  known.end = batch.numbers.back() + 1;
-  known.locals = !batch.locals.empty();
-  return batch.numbers.front();
-}
-
 Map::Map(MapHeader header, Storage storage)
-    : impl_(std::make_unique<Impl>(fs::path(), Database::Mode::kMemory, header, storage)) {}
+    : impl_(std::make_unique<LocalMap>(fs::path(), Database::Mode::kMemory, header, storage)) {}
 Map::Map(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Map::~Map() = default;
 Map::Map(Map&&) noexcept = default;
 Map& Map::operator=(Map&&) noexcept = default;
 
 Map Map::create(const fs::path& file, const MapHeader& header, Storage storage) {
-  return Map(std::make_unique<Impl>(file, Database::Mode::kCreate, header, storage));
+  if (is_server_name(file)) return Map(ServerMap::create(file, header, {}));
+  return Map(std::make_unique<LocalMap>(file, Database::Mode::kCreate, header, storage));
 }
 
 Map Map::open(const fs::path& file, Access access) {
-  return Map(std::make_unique<Impl>(file, access));
+  if (is_server_name(file)) return Map(ServerMap::open(file, access));
+  return Map(std::make_unique<LocalMap>(file, access));
 }
 
-const MapHeader& Map::header() const { return impl_->store.header(); }
-Storage Map::storage() const { return impl_->store.form().storage; }
+bool Map::exists(const fs::path& file) {
+  return is_server_name(file) ? ServerMap::exists(file) : fs::exists(file);
+}
+
+const MapHeader& Map::header() const { return impl_->header(); }
+Storage Map::storage() const { return impl_->form().storage; }
 const fs::path& Map::file() const { return impl_->file; }
 int Map::size() const { return impl_->state().size(); }
 int Map::end() const { return impl_->state().end; }
 bool Map::has_locals() const { return impl_->state().locals; }
 const std::map<std::string, Matrix>& Map::fitted() const { return impl_->fitted; }
 
-void Map::set_fitted(std::map<std::string, Matrix> fitted) {
-  impl_->write([&] { impl_->store.set_fitted(fitted); });
-  impl_->fitted = std::move(fitted);
-}
+void Map::set_fitted(std::map<std::string, Matrix> fitted) { impl_->set_fitted(std::move(fitted)); }
 
-Place Map::place(int place) const {
-  Place found;
-  impl_->read([&](const MapStore& store) { found = store.place(place); });
-  return found;
-}
+Place Map::place(int place) const { return impl_->place(place); }
 
 void Map::each_place(const std::function<void(int, const Place&)>& visit) const {
   constexpr int kTogether = 1000;
   for (int first = 0;;) {
     std::vector<Place> places;
-    std::vector<int> numbers;
-    impl_->read(
-        [&](const MapStore& store) { numbers = store.places_from(first, kTogether, places); });
+    const std::vector<int> numbers = impl_->places_from(first, kTogether, places);
     if (numbers.empty()) return;
     for (std::size_t i = 0; i < numbers.size(); ++i) visit(numbers[i], places[i]);
     first = numbers.back() + 1;
   }
 }
 
-std::vector<int> Map::find(const std::string& name) const {
-  std::vector<int> found;
-  impl_->read([&](const MapStore& store) { found = store.find(name); });
-  return found;
-}
+std::vector<int> Map::find(const std::string& name) const { return impl_->find(name); }
 
 Matrix Map::descriptors(const std::vector<int>& places) const {
-  EncodedRows rows;
-  {
-    const std::shared_lock lock(impl_->rows_mutex);
-    if (impl_->loaded) return decode(impl_->rows.get(places), impl_->store.form());
-  }
-  impl_->read([&](const MapStore& store) { rows = store.get_rows(places); });
-  return decode(rows, impl_->store.form());
+  return decode(impl_->get_rows(places), impl_->form());
 }
 
-PackedLocalFeatures Map::local(int place) const {
-  PackedLocalFeatures found;
-  impl_->read([&](const MapStore& store) { found = store.local(place); });
-  return found;
-}
+PackedLocalFeatures Map::local(int place) const { return impl_->local(place); }
 
 int Map::add(const Matrix& descriptors,
              const std::vector<Place>& places,
@@ -221,27 +92,21 @@ int Map::add(const Matrix& descriptors,
         fmt::format("{} local features, {} places", locals.size(), places.size()));
   }
   if (descriptors.rows() == 0) return end();
-  impl_->require_width(descriptors);
-  impl_->require_finite(descriptors);
+  impl_->require_fit(descriptors);
   for (const Place& place : places) {
     if (place.utm_zone < -60 || place.utm_zone > 60) {
       throw std::invalid_argument(
           fmt::format("utm_zone is {}, -60 to 60 was expected", place.utm_zone));
     }
   }
-  return impl_->add({{}, places, encode(descriptors, impl_->store.form()), locals});
+  return impl_->add({{}, places, encode(descriptors, impl_->form()), locals});
 }
 
 void Map::remove(const std::vector<int>& places) {
   std::vector<int> sorted = places;
   std::ranges::sort(sorted);
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  int removed = 0;
-  impl_->write([&] { removed = impl_->store.erase(sorted); });
-  const std::unique_lock lock(impl_->rows_mutex);
-  if (impl_->loaded) impl_->rows.remove(sorted);
-  impl_->known.removed += removed;
-  if (impl_->known.size() == 0) impl_->known.locals = false;
+  impl_->remove(sorted);
 }
 
 std::vector<std::vector<Match>> Map::search(const Matrix& queries,
@@ -249,11 +114,8 @@ std::vector<std::vector<Match>> Map::search(const Matrix& queries,
                                             const SearchOptions& options) const {
   if (k < 1) throw std::invalid_argument(fmt::format("k is {}, at least 1 was expected", k));
   if (queries.rows() == 0) return {};
-  impl_->require_width(queries);
-  impl_->require_finite(queries);
-  impl_->load();
-  const std::shared_lock lock(impl_->rows_mutex);
-  return scan_nearest(impl_->rows, queries, k, options);
+  impl_->require_fit(queries);
+  return impl_->search(queries, k, options);
 }
 
 std::vector<Match> Map::search(const Descriptor& query, int k, const SearchOptions& options) const {
@@ -262,26 +124,39 @@ std::vector<Match> Map::search(const Descriptor& query, int k, const SearchOptio
 
 std::vector<Match> Map::scores(const Descriptor& query) const {
   const Matrix row(1, static_cast<int>(query.size()), query);
-  impl_->require_width(row);
-  impl_->require_finite(row);
-  impl_->load();
-  const std::shared_lock lock(impl_->rows_mutex);
-  return scan_all(impl_->rows, row);
+  impl_->require_fit(row);
+  return impl_->scores(row);
 }
 
-bool Map::refresh() {
-  bool changed = false;
-  impl_->read([&](const MapStore&) {
-    const std::unique_lock lock(impl_->rows_mutex);
-    changed = impl_->follow();
-  });
-  return changed;
+std::vector<Match> Map::scores(const Descriptor& query, const std::vector<int>& places) const {
+  const Matrix row(1, static_cast<int>(query.size()), query);
+  impl_->require_fit(row);
+  std::vector<int> sorted = places;
+  std::ranges::sort(sorted);
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  return scan_all(impl_->rows_of(sorted), row);
 }
 
-std::vector<std::string> Map::check() const {
-  std::vector<std::string> problems;
-  impl_->read([&](const MapStore& store) { problems = store.check(); });
-  return problems;
+std::pair<double, double> Map::score_spread(const Descriptor& query) const {
+  const Matrix row(1, static_cast<int>(query.size()), query);
+  impl_->require_fit(row);
+  return impl_->score_spread(row);
 }
+
+std::pair<double, double> Map::Impl::score_spread(const Matrix& query) const {
+  double sum = 0, squares = 0, count = 0;
+  for (const Match& match : scores(query)) {
+    sum += match.score;
+    squares += double{match.score} * match.score;
+    ++count;
+  }
+  const double mean = count > 0 ? sum / count : 0;
+  return {mean, count > 0 ? std::sqrt(std::max(0.0, squares / count - mean * mean)) : 0};
+}
+
+bool Map::refresh() { return impl_->refresh(); }
+std::vector<std::string> Map::check() const { return impl_->check(); }
+std::uint64_t Map::bytes() const { return impl_->bytes(); }
+SearchInfo Map::search_info() const { return impl_->search_info(); }
 
 }  // namespace ria

@@ -3,43 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <unordered_set>
 
 #include "index/map_impl.h"
+#include "index/server_map.h"
 #include "util/files.h"
 
 namespace ria {
 
 namespace fs = std::filesystem;
 
-PlaceBatch Map::Impl::next(int first, int count) const {
-  PlaceBatch batch;
-  read([&](const MapStore& from) {
-    batch.numbers = from.places_from(first, count, batch.places);
-    if (state().locals) {
-      for (const int place : batch.numbers) batch.locals.push_back(from.local(place));
-    }
-    if (from.database().mode() != Database::Mode::kMemory)
-      batch.rows = from.get_rows(batch.numbers);
-  });
-  if (batch.rows.count() < std::ssize(batch.numbers)) {
-    const std::shared_lock lock(rows_mutex);
-    batch.rows = rows.get(batch.numbers);
-  }
-  return batch;
-}
-
 void Map::Impl::require_same(const Impl& other) const {
-  const auto name = [](const Impl& one) {
-    return one.file.empty() ? std::string("a map in memory") : one.file.string();
-  };
   const auto require = [&](const char* what, const std::string& a, const std::string& b) {
     if (a == b) return;
     throw std::invalid_argument(
-        fmt::format("{} of {} is {}, of {} it is {}", what, name(*this), a, name(other), b));
+        fmt::format("{} of {} is {}, of {} it is {}", what, name(), a, other.name(), b));
   };
-  const MapHeader &a = store.header(), &b = other.store.header();
+  const MapHeader &a = header(), &b = other.header();
   require("method", a.method, b.method);
   require("dim", std::to_string(a.dim), std::to_string(b.dim));
   require("weights_sha256", a.weights_sha256, b.weights_sha256);
@@ -47,27 +26,26 @@ void Map::Impl::require_same(const Impl& other) const {
   require("options", a.options, b.options);
   if (fitted != other.fitted) {
     throw std::invalid_argument(
-        fmt::format("{} and {} were fitted on different pictures", name(*this), name(other)));
+        fmt::format("{} and {} were fitted on different pictures", name(), other.name()));
   }
 }
-
-namespace {
-
-/// Places that are read at a time: those of a block, if their local features are not too many.
-int together(const MapStore& store) { return std::min(store.block_rows(), 256); }
-
-}  // namespace
 
 void Map::build(const fs::path& file,
                 const MapHeader& header,
                 Storage storage,
                 const std::function<void(Map& map)>& fill) {
+  if (is_server_name(file)) {
+    throw std::invalid_argument(fmt::format("{} is no file: 'ria index push' brings a map there",
+                                            shown_name(file.string())));
+  }
   AtomicFile target(file);
-  Map map(
-      std::make_unique<Impl>(target.temporary(), Database::Mode::kBuild, header, storage, file));
-  map.impl_->store.database().writing([&] {
+  auto impl =
+      std::make_unique<LocalMap>(target.temporary(), Database::Mode::kBuild, header, storage, file);
+  MapStore& store = impl->store;
+  Map map(std::move(impl));
+  store.database().writing([&] {
     fill(map);
-    map.impl_->store.finish();
+    store.finish();
   });
   map.impl_.reset();
   target.commit();
@@ -76,9 +54,9 @@ void Map::build(const fs::path& file,
 void Map::save(const fs::path& file, Storage storage) const {
   build(file, header(), storage, [&](Map& copy) {
     copy.set_fitted(fitted());
-    const RowForm &from = impl_->store.form(), &to = copy.impl_->store.form();
+    const RowForm &from = impl_->form(), &to = copy.impl_->form();
     for (int first = 0;;) {
-      PlaceBatch batch = impl_->next(first, together(impl_->store));
+      PlaceBatch batch = impl_->next(first, impl_->together());
       if (batch.numbers.empty()) return;
       first = batch.numbers.back() + 1;
       batch.rows = convert(std::move(batch.rows), from, to);
@@ -89,25 +67,18 @@ void Map::save(const fs::path& file, Storage storage) const {
 
 int Map::merge(const Map& other) {
   impl_->require_same(*other.impl_);
-  const RowForm &from = other.impl_->store.form(), &to = impl_->store.form();
-  const int end = other.end(), before = size();
+  const RowForm &from = other.impl_->form(), &to = impl_->form();
+  const int end = other.end();
+  int added = 0;
   for (int first = 0; first < end;) {
-    const PlaceBatch batch = other.impl_->next(first, together(other.impl_->store));
+    PlaceBatch batch = other.impl_->next(first, std::min(other.impl_->together(), end - first));
     if (batch.numbers.empty()) break;
-    PlaceBatch fresh;
-    std::unordered_set<std::string> names;
-    for (std::size_t i = 0; i < batch.numbers.size() && batch.numbers[i] < end; ++i) {
-      const std::string& name = batch.places[i].name;
-      if (!name.empty() && (!names.insert(name).second || !find(name).empty())) continue;
-      fresh.places.push_back(batch.places[i]);
-      fresh.rows.append(batch.rows, static_cast<int>(i), from);
-      if (!batch.locals.empty()) fresh.locals.push_back(batch.locals[i]);
-    }
     first = batch.numbers.back() + 1;
-    fresh.rows = convert(std::move(fresh.rows), from, to);
-    if (!fresh.places.empty()) impl_->add(std::move(fresh));
+    batch.numbers.clear();
+    batch.rows = convert(std::move(batch.rows), from, to);
+    added += impl_->add_new(batch);
   }
-  return size() - before;
+  return added;
 }
 
 int merge_maps(const std::vector<fs::path>& files, const fs::path& out) {

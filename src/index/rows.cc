@@ -16,8 +16,9 @@ constexpr std::size_t kPieceBytes = std::size_t{8} << 20;  // whole huge pages
 
 }  // namespace
 
-Rows::Rows(const RowForm& form)
+Rows::Rows(const RowForm& form, int behind)
     : form_(form),
+      behind_(behind),
       piece_rows_(static_cast<int>(std::max<std::size_t>(1, kPieceBytes / form.row_bytes()))) {}
 
 int Rows::size() const {

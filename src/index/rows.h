@@ -14,7 +14,8 @@ namespace ria {
 /// Rows in the order of their places, in pieces of some megabytes: growing moves nothing.
 class Rows {
  public:
-  explicit Rows(const RowForm& form);
+  /// Of the places behind one.
+  explicit Rows(const RowForm& form, int behind = -1);
 
   struct Piece {
     AlignedBuffer<std::uint8_t> data;
@@ -27,8 +28,8 @@ class Rows {
   const RowForm& form() const { return form_; }
   const std::vector<Piece>& pieces() const { return pieces_; }
   int size() const;
-  /// -1: none.
-  int last_place() const { return pieces_.empty() ? -1 : pieces_.back().places.back(); }
+  /// The last place, or the one before the first that may come.
+  int last_place() const { return pieces_.empty() ? behind_ : pieces_.back().places.back(); }
 
   /// Memory behind the last row for at least one more, and at most for `wanted`. What is written
   /// there counts from keep() on.
@@ -51,6 +52,7 @@ class Rows {
   void join_small();
 
   RowForm form_;
+  int behind_;
   int piece_rows_;
   AlignedBuffer<std::uint8_t> next_;  ///< the piece that room() has opened and keep() will begin
   std::vector<Piece> pieces_;

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "index/checksum.h"
+#include "structure/checksum.h"
 
 namespace ria {
 

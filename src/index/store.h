@@ -14,6 +14,7 @@
 #include "index/database.h"
 #include "index/rows.h"
 #include "ria/map.h"
+#include "structure/search_file.h"
 
 namespace ria {
 
@@ -77,6 +78,20 @@ class MapStore {
   void read_rows(Rows& rows) const;
   EncodedRows get_rows(std::span<const int> places) const;
 
+  /// Which blocks there are; `rows` and `page` are known to live_block() alone.
+  std::vector<SearchBlock> blocks() const;
+  /// The live rows of a block and where its bytes lie. Without places: it is another by now.
+  struct LiveBlock {
+    SearchBlock block;
+    std::vector<int> places;
+    EncodedRows rows;
+  };
+  LiveBlock live_block(const SearchBlock& block) const;
+  bool has_block(const SearchBlock& block) const;
+  /// A row of a block that is still as it was, with room for it in `to`: from its pages if they are
+  /// known, past all others of the block.
+  void read_row(const SearchBlock& block, int place, std::span<std::uint8_t> to) const;
+
   /// See Map::check().
   std::vector<std::string> check() const;
 
@@ -120,6 +135,7 @@ class MapStore {
                    const std::uint8_t* data);
   void write_tail(int place, float scale, const std::uint8_t* row);
   void drop_block(int first);
+  std::uint32_t find_pages(const Block& block, std::span<const std::uint8_t> data) const;
   void bury(int place);
   void shrink(const Block& block);
   MapState state_or_none(std::vector<std::string>& problems) const;

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "index/checksum.h"
 #include "index/store.h"
+#include "structure/checksum.h"
 
 namespace ria {
 

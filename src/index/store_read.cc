@@ -5,8 +5,8 @@
 #include <atomic>
 #include <optional>
 
-#include "index/checksum.h"
 #include "index/store.h"
+#include "structure/checksum.h"
 #include "util/parallel.h"
 
 namespace ria {

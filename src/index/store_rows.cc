@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "index/checksum.h"
 #include "index/store.h"
+#include "structure/checksum.h"
 
 namespace ria {
 

@@ -30,6 +30,22 @@ struct Finish {
   Activation activation = Activation::kNone;
 };
 
+/// Two panels by two groups of outputs and 2k inputs: four products of halves by halves in seven
+/// eighths of the multiplications (Strassen's, as Winograd put it). Sums of weights are made on the
+/// way, for the groups that are next.
+struct StrassenTask {
+  const float* weights;      ///< [2 groups][2k][row]
+  const float* weight_sums;  ///< of strassen_weights
+  const float* x[2];         ///< [2k][lane]
+  const float* sums;         ///< of strassen_inputs
+  int k;                     ///< even
+  int tokens;                ///< lanes that count, in both panels
+  float* y[2];               ///< [2 groups][row][lane]
+  Finish finish;
+  const float* next_weights;  ///< nullptr: none
+  float* next_sums;           ///< where their sums are to be
+};
+
 /// One head: some panels of queries against all keys. A block of keys meets all of the queries
 /// before the next is read.
 struct AttentionTask {
@@ -120,6 +136,12 @@ struct PanelKernels {
                        int tokens,
                        float* y,
                        const Finish& finish);
+  /// Sums of the halves of two panels, 2k inputs each: [4][k][lane].
+  void (*strassen_inputs)(const float* first, const float* second, int k, int tokens, float* sums);
+  /// Sums of the halves of two groups of weights, 2k inputs each: [4][k][row].
+  void (*strassen_weights)(const float* weights, int k, float* sums);
+  /// product() of two panels with two groups of weights.
+  void (*strassen)(const StrassenTask& task);
   /// (x - mean) / sqrt(variance + eps) down the first `tokens` lanes, and what is left of a vector.
   void (*normalize)(const float* x, int channels, float eps, int tokens, float* y);
   /// y = silu(a) b

@@ -9,6 +9,7 @@
 #include "kernel/panel_int8.h"
 #include "kernel/panel_int8_attention.h"
 #include "kernel/panel_nearest.h"
+#include "kernel/panel_strassen.h"
 #include "kernel/panel_winograd.h"
 
 namespace ria {
@@ -25,6 +26,9 @@ constexpr PanelKernels make_kernels(const char* name) {
           kKeyPanels * kLanes * kLanes,
           product,
           product_rows,
+          strassen_inputs,
+          strassen_weights,
+          strassen,
           normalize,
           gate,
           attention,

@@ -23,11 +23,23 @@ struct ScanTask {
   float* sums;  ///< [query][row]
 };
 
+/// Places whose codes lie together: byte p of them, for each pair of tables, holds the entry of
+/// place p in the first table of the pair (low four bits) and in the second (high four bits).
+inline constexpr int kCodeGroup = 64;
+
+struct CodeTask {
+  const std::uint8_t* codes;   ///< [pair][kCodeGroup]
+  const std::uint8_t* tables;  ///< [pair][2][16], at most 127 each
+  int pairs;                   ///< at most 256: no sum leaves 16 bits
+  std::uint16_t* sums;         ///< [kCodeGroup]
+};
+
 struct ScanKernels {
   const char* name;
   void (*floats)(const ScanTask& task);
   void (*halves)(const ScanTask& task);
   void (*bytes)(const ScanTask& task);  ///< exact: the same sums on every CPU
+  void (*codes)(const CodeTask& task);  ///< what each place's codes find in the tables, added up
 };
 
 /// All this CPU runs, best first.

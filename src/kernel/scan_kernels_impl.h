@@ -177,11 +177,84 @@ void scan(const ScanTask& task) {
   for (; q < task.query_count; ++q) strip<Sums, 1, 1, Row>(task, q);
 }
 
+/// A register looks up as many places at once as it has bytes. Two entries fit into a byte, and
+/// sums of 16 bits take the even and the odd places in turn.
+#if defined(__AVX2__)
+#if RIA_WIDTH == 16
+using Bytes = __m512i;
+inline Bytes both_of(const std::uint8_t* table) {
+  return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+}
+inline Bytes looked_up(Bytes table, Bytes at) { return _mm512_shuffle_epi8(table, at); }
+inline Bytes low_bits(Bytes v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
+inline Bytes added_bytes(Bytes a, Bytes b) { return _mm512_add_epi8(a, b); }
+inline Bytes added(Bytes a, Bytes b) { return _mm512_add_epi16(a, b); }
+template <int kBits>
+inline Bytes shifted(Bytes v) {
+  return _mm512_srli_epi16(v, kBits);
+}
+#else
+using Bytes = __m256i;
+inline Bytes both_of(const std::uint8_t* table) {
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+}
+inline Bytes looked_up(Bytes table, Bytes at) { return _mm256_shuffle_epi8(table, at); }
+inline Bytes low_bits(Bytes v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
+inline Bytes added_bytes(Bytes a, Bytes b) { return _mm256_add_epi8(a, b); }
+inline Bytes added(Bytes a, Bytes b) { return _mm256_add_epi16(a, b); }
+template <int kBits>
+inline Bytes shifted(Bytes v) {
+  return _mm256_srli_epi16(v, kBits);
+}
+#endif
+
+void codes(const CodeTask& task) {
+  constexpr int kParts = kCodeGroup / static_cast<int>(sizeof(Bytes));
+  for (int part = 0; part < kParts; ++part) {
+    // `all` adds even places and, 256 times, odd ones, modulo 2^16; `odd` the odd ones alone.
+    Bytes all{}, odd{};
+    for (int pair = 0; pair < task.pairs; ++pair) {
+      Bytes code;
+      std::memcpy(&code,
+                  task.codes + pair * kCodeGroup + part * static_cast<int>(sizeof(Bytes)),
+                  sizeof code);
+      const std::uint8_t* table = task.tables + pair * 32;
+      const Bytes two = added_bytes(looked_up(both_of(table), low_bits(code)),
+                                    looked_up(both_of(table + 16), low_bits(shifted<4>(code))));
+      all = added(all, two);
+      odd = added(odd, shifted<8>(two));
+    }
+    std::uint16_t sums[2][sizeof(Bytes) / 2];
+    std::memcpy(sums[0], &all, sizeof all);
+    std::memcpy(sums[1], &odd, sizeof odd);
+    std::uint16_t* out = task.sums + part * static_cast<int>(sizeof(Bytes));
+    for (std::size_t i = 0; i < sizeof(Bytes) / 2; ++i) {
+      out[2 * i] = static_cast<std::uint16_t>(sums[0][i] - (sums[1][i] << 8));
+      out[2 * i + 1] = sums[1][i];
+    }
+  }
+}
+#else
+void codes(const CodeTask& task) {
+  std::uint16_t sums[kCodeGroup] = {};
+  for (int pair = 0; pair < task.pairs; ++pair) {
+    const std::uint8_t* code = task.codes + pair * kCodeGroup;
+    const std::uint8_t* table = task.tables + pair * 32;
+    for (int i = 0; i < kCodeGroup; ++i) {
+      sums[i] =
+          static_cast<std::uint16_t>(sums[i] + table[code[i] & 15] + table[16 + (code[i] >> 4)]);
+    }
+  }
+  std::memcpy(task.sums, sums, sizeof sums);
+}
+#endif
+
 constexpr ScanKernels make_scan_kernels(const char* name) {
   return {name,
           scan<FloatSums<float>, float>,
           scan<FloatSums<std::uint16_t>, std::uint16_t>,
-          scan<ByteSums, std::int8_t>};
+          scan<ByteSums, std::int8_t>,
+          codes};
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ LoopCloser LoopCloser::open(const fs::path& file,
                             const std::string& method,
                             const LoopOptions& options) {
   options.validate();
-  if (!file.empty() && fs::exists(file)) {
+  if (!file.empty() && Map::exists(file)) {
     Map map = Map::open(file, options.keep ? Access::kWrite : Access::kRead);
     Recognizer recognizer = method.empty() ? Recognizer(map) : Recognizer(method, with_patches());
     return LoopCloser(std::move(recognizer), std::move(map), options);
@@ -47,7 +47,7 @@ LoopResult LoopCloser::add(const fs::path& picture, const LoopFrame& frame) {
   Stopwatch watch;
   const DescribedPicture described =
       impl_->recognizer.describe_whole(load_image(picture, impl_->recognizer.preprocessing().load));
-  const double described_ms = watch.lap();
+  const double described_ms = watch.milliseconds();
   LoopFrame named = frame;
   if (named.name.empty()) named.name = picture.string();
   LoopResult result = impl_->add(described, named);
@@ -58,7 +58,7 @@ LoopResult LoopCloser::add(const fs::path& picture, const LoopFrame& frame) {
 LoopResult LoopCloser::add(const ImageView& picture, const LoopFrame& frame) {
   Stopwatch watch;
   const DescribedPicture described = impl_->recognizer.describe_whole(picture);
-  const double described_ms = watch.lap();
+  const double described_ms = watch.milliseconds();
   LoopResult result = impl_->add(described, frame);
   result.ms.describe = described_ms;
   return result;

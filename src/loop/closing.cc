@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <tuple>
 
 #include "loop/guess.h"
 #include "util/parallel.h"
@@ -66,17 +67,72 @@ Closing::Window Closing::window(double stamp) {
   return window;
 }
 
-std::vector<Agreement> Closing::compare(const PackedLocalFeatures& picture,
-                                        const std::vector<int>& places) const {
+std::vector<Candidate> Closing::compare(const PackedLocalFeatures& picture,
+                                        const std::vector<Match>& places) const {
   const auto count = static_cast<int>(places.size());
   const int threads = std::clamp(resolve_threads(options.num_threads), 1, std::max(1, count));
-  std::vector<Agreement> agreements(places.size());
+  std::vector<Candidate> compared(places.size());
   parallel_for(threads, threads, [&](int t) {
     const std::unique_ptr<PreparedQuery> prepared = recognizer.reranker()->prepare(picture);
-    for (int i = t; i < count; i += threads)
-      agreements[i] = prepared->compare(map.local(places[i]));
+    for (int i = t; i < count; i += threads) {
+      const Agreement agreement = prepared->compare(map.local(places[i].place));
+      compared[i] = {places[i].place, places[i].score, agreement, prepared->likeness()};
+    }
   });
-  return agreements;
+  return compared;
+}
+
+/// Every place of the map, in one pass.
+Closing::Alike Closing::compare_all(const Descriptor& descriptor, const Window& window) {
+  Alike alike;
+  Spread spread;
+  const std::vector<int> looked_for = filter_.expected_places();
+  for (const Match& match : map.scores(descriptor)) {
+    if (match.place >= window.passed) break;
+    if (match.place >= window.before) {
+      alike.passed.push_back(match);
+      continue;
+    }
+    spread.add(match.score);
+    if (!way_.may_be_at(match.place)) {
+      forbidden_ = std::max(forbidden_, match.score);
+      continue;
+    }
+    alike.answers.push_back(match);
+    if (std::binary_search(looked_for.begin(), looked_for.end(), match.place)) {
+      alike.expected.push_back(match);
+    }
+  }
+  if (alike.answers.empty()) return alike;
+  alike.mean = spread.mean();
+  alike.deviation = spread.deviation();
+  keep_most_alike(alike.answers, static_cast<std::size_t>(options.candidates));
+  keep_most_alike(alike.passed, kPassed);
+  return alike;
+}
+
+/// The same of a map with a search structure, which need not look at every place.
+Closing::Alike Closing::ask_index(const Descriptor& descriptor, const Window& window) {
+  Alike alike;
+  SearchOptions old;
+  old.before = window.before;
+  for (const Match& match : map.search(descriptor, 1, old)) {
+    if (!way_.may_be_at(match.place)) forbidden_ = match.score;
+  }
+  old.allowed = [&](int place) { return way_.may_be_at(place); };
+  alike.answers = map.search(descriptor, options.candidates, old);
+  if (window.passed > window.before) {
+    std::vector<int> passed;
+    for (int place = window.before; place < window.passed; ++place) passed.push_back(place);
+    alike.passed = map.scores(descriptor, passed);
+    keep_most_alike(alike.passed, kPassed);
+  }
+  std::vector<int> looked_for = filter_.expected_places();
+  std::erase_if(looked_for,
+                [&](int place) { return place >= window.before || !way_.may_be_at(place); });
+  alike.expected = map.scores(descriptor, looked_for);
+  std::tie(alike.mean, alike.deviation) = map.score_spread(descriptor);
+  return alike;
 }
 
 /// The picture against the places that look most alike, those the filter expects, and what was
@@ -86,48 +142,24 @@ Sighting Closing::look(const DescribedPicture& picture, const Window& window, Lo
   Sighting sighting;
   sighting.step = step_;
   forbidden_ = -2;
-  Spread spread;
-  std::vector<Match> answers, passed, expected;
-  const std::vector<int> looked_for = filter_.expected_places();
-  for (const Match& match : map.scores(picture.descriptor)) {
-    if (match.place >= window.passed) break;
-    if (match.place >= window.before) {
-      passed.push_back(match);
-      continue;
-    }
-    spread.add(match.score);
-    if (!way_.may_be_at(match.place)) {
-      forbidden_ = std::max(forbidden_, match.score);
-      continue;
-    }
-    answers.push_back(match);
-    if (std::binary_search(looked_for.begin(), looked_for.end(), match.place)) {
-      expected.push_back(match);
-    }
-  }
-  ms.search = watch.lap();
+  const bool exact = map.search_info().kind == "exact";
+  auto [answers, passed, expected, mean, deviation] =
+      exact ? compare_all(picture.descriptor, window) : ask_index(picture.descriptor, window);
+  ms.search = watch.milliseconds();
   if (answers.empty()) return sighting;
-  sighting.cosine_mean = spread.mean();
-  sighting.cosine_deviation = spread.deviation();
-  keep_most_alike(answers, static_cast<std::size_t>(options.candidates));
-  keep_most_alike(passed, kPassed);
+  sighting.cosine_mean = mean;
+  sighting.cosine_deviation = deviation;
   for (const Match& match : expected) {
     const bool there = std::any_of(
         answers.begin(), answers.end(), [&](const Match& one) { return one.place == match.place; });
     if (!there) answers.push_back(match);
   }
-  std::vector<int> places;
-  for (const Match& match : answers) places.push_back(match.place);
-  for (const Match& match : passed) places.push_back(match.place);
-  const std::vector<Agreement> agreements = compare(picture.local, places);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (i < answers.size()) {
-      sighting.candidates.push_back({places[i], answers[i].score, agreements[i]});
-    } else {
-      sighting.passed = std::max(sighting.passed, agreements[i].score);
-    }
-  }
-  ms.verify = watch.lap();
+  const auto old = std::ssize(answers);
+  answers.insert(answers.end(), passed.begin(), passed.end());
+  sighting.candidates = compare(picture.local, answers);
+  sighting.passed.assign(sighting.candidates.begin() + old, sighting.candidates.end());
+  sighting.candidates.resize(old);
+  ms.verify = watch.milliseconds();
   return sighting;
 }
 
@@ -215,14 +247,14 @@ LoopResult Closing::add(const DescribedPicture& picture, const LoopFrame& frame)
     still.kept_as = -1;
     if (!still.loop) still.reason = LoopReason::kStandingStill;
     still.ms = {};
-    still.ms.verify = watch.lap();
+    still.ms.verify = watch.milliseconds();
     if (options.keep) ends_.push_back(map.end());
     return still;
   }
-  const double compared = watch.lap();
+  const double compared = watch.milliseconds();
   const Sighting sighting = look(picture, limits, ms);
   LoopResult result = judge(sighting, filter_.update(sighting));
-  watch.lap();
+  watch.milliseconds();
   if (result.place >= 0) {
     try {
       result.place_name = map.place(result.place).name;
@@ -240,7 +272,7 @@ LoopResult Closing::add(const DescribedPicture& picture, const LoopFrame& frame)
   last_local_ = picture.local;
   result.ms = ms;
   result.ms.verify += compared;
-  result.ms.keep = watch.lap();
+  result.ms.keep = watch.milliseconds();
   last_ = result;
   return result;
 }

@@ -2,7 +2,6 @@
 // What LoopCloser does with a described picture.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -12,22 +11,9 @@
 #include "loop/redundancy.h"
 #include "loop/way.h"
 #include "ria/loop.h"
+#include "util/stopwatch.h"
 
 namespace ria {
-
-class Stopwatch {
- public:
-  /// Milliseconds since the last call.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::duration<double, std::milli> spent = now - last_;
-    last_ = now;
-    return spent.count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 class Closing {
  public:
@@ -47,8 +33,15 @@ class Closing {
 
   Window window(double stamp);
   Sighting look(const DescribedPicture& picture, const Window& window, LoopTime& ms);
-  std::vector<Agreement> compare(const PackedLocalFeatures& picture,
-                                 const std::vector<int>& places) const;
+  /// What the descriptor says of the places of a window.
+  struct Alike {
+    std::vector<Match> answers, passed, expected;
+    double mean = 0, deviation = 0;  ///< of all places that are old enough
+  };
+  Alike compare_all(const Descriptor& descriptor, const Window& window);
+  Alike ask_index(const Descriptor& descriptor, const Window& window);
+  std::vector<Candidate> compare(const PackedLocalFeatures& picture,
+                                 const std::vector<Match>& places) const;
   LoopResult judge(const Sighting& sighting, const Estimate& estimate) const;
   LoopReason reason(const Sighting& sighting, const Estimate& estimate) const;
   bool stands_still(const PackedLocalFeatures& local);

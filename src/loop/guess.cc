@@ -37,7 +37,7 @@ Match guess_place(std::vector<Match> cosines,
   std::erase_if(cosines, [&](const Match& match) { return !agreements.contains(match.place); });
   keep_most_alike(cosines, static_cast<std::size_t>(options.candidates));
   for (const Match& match : cosines) {
-    Candidate candidate{match.place, match.score, {}};
+    Candidate candidate{match.place, match.score, {}, {}};
     candidate.agreement.score = agreements.at(match.place);
     sighting.candidates.push_back(candidate);
   }

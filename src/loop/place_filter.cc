@@ -27,7 +27,7 @@ double deviations(const Sighting& sighting, double cosine) {
   return (cosine - sighting.cosine_mean) / std::max(sighting.cosine_deviation, 0.01);
 }
 
-double log_agreement(const Candidate& one) { return std::log(std::max(one.agreement.score, 1e-4)); }
+double log_of(double agreement) { return std::log(std::max(agreement, 1e-4)); }
 
 std::size_t largest(const std::vector<double>& values) {
   return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
@@ -90,33 +90,60 @@ bool PlaceFilter::linked(int from, int to) const {
 
 bool PlaceFilter::same_place(int a, int b) const { return linked(a, b) || linked(b, a); }
 
-/// How well places agree that are others than this candidate, given the best: the third of them.
-/// One or two that agree as well as it does share the probability with it instead.
-double PlaceFilter::rival_of(const std::vector<Candidate>& candidates,
-                             std::size_t one,
-                             std::size_t best) const {
-  const int place = candidates[one].place;
-  const int around_best = candidates[best].place;
-  const auto is_near = [this](int a, int b) { return std::abs(a - b) <= model_.around; };
+bool PlaceFilter::same_run(int a, int b) const {
+  return std::abs(a - b) <= model_.around || same_place(a, b);
+}
+
+/// Candidates that lie around each other or show the same have one number.
+std::vector<int> PlaceFilter::runs_of(const std::vector<Candidate>& candidates) const {
+  std::vector<int> runs;
+  for (const Candidate& one : candidates) {
+    const int own = static_cast<int>(runs.size());
+    runs.push_back(own);
+    for (int i = 0; i < own; ++i) {
+      if (!same_run(candidates[i].place, one.place)) continue;
+      const int from = runs.back(), to = runs[i];
+      std::ranges::replace(runs, from, to);
+    }
+  }
+  return runs;
+}
+
+/// How well places agree that are others than this candidate: the third of them. One or two that
+/// agree as well as it does share the probability with it instead.
+double PlaceFilter::rival_of(const Sighting& sighting, const Apart& apart, int place) const {
   std::vector<double> others;
-  for (const Candidate& other : candidates) {
-    if (is_near(other.place, place)) continue;
-    if (is_near(other.place, around_best) && is_near(place, around_best)) continue;
-    if (!same_place(other.place, place)) others.push_back(other.agreement.score);
+  for (std::size_t i = 0; i < sighting.candidates.size(); ++i) {
+    if (!same_run(sighting.candidates[i].place, place)) others.push_back(apart.candidates[i]);
   }
   std::sort(others.rbegin(), others.rend());
   return others.size() > kRivals ? others[kRivals] : 0;
 }
 
+/// The rivals of all candidates, what was passed among them. Those around the best have its rivals,
+/// and no other has lesser ones: a place that agrees less than the best must not seem surer because
+/// most of what looks alike happens to lie around it.
+std::vector<double> PlaceFilter::rivals_of(const Sighting& sighting,
+                                           const Apart& apart,
+                                           std::size_t best) const {
+  std::vector<double> rivals;
+  const int place = sighting.candidates[best].place;
+  const double least =
+      std::max({rival_of(sighting, apart, place), apart.passed, model_.least_rival});
+  for (const Candidate& one : sighting.candidates) {
+    const bool near = std::abs(one.place - place) <= model_.around;
+    rivals.push_back(near ? least : std::max(least, rival_of(sighting, apart, one.place)));
+  }
+  return rivals;
+}
+
 /// What a picture says of a place. It may be hidden by a bus or lie behind a bare wall: that it
 /// does not look like itself says only so much.
-double PlaceFilter::log_ratio(const Sighting& sighting, const Candidate& one, double rival) const {
-  const double agreement = log_agreement(one);
+double PlaceFilter::log_ratio(const Sighting& sighting, const Candidate& one, double margin) const {
   const double step = sighting.step > 0 ? std::max(sighting.step, 0.03) : model_.usual_step;
   const double ratio =
-      model_.base +
-      model_.margin_weight * std::min(agreement - std::log(rival), model_.largest_margin) +
-      model_.step_weight * (agreement - std::log(step)) +
+      model_.base + model_.margin_weight * std::min(margin, model_.largest_margin) +
+      model_.step_weight * (log_of(one.agreement.score) - std::log(step)) +
       model_.cosine_weight * (deviations(sighting, one.cosine) - model_.usual_deviations);
   const double telling = std::min(1.0, step / model_.usual_step);
   return std::max(ratio, model_.least_ratio * telling);
@@ -133,18 +160,20 @@ PlaceFilter::Track PlaceFilter::follow(int from, int place, double probability) 
 /// The shares of all candidates, and what they come from.
 PlaceFilter::Weighed PlaceFilter::weigh(const Sighting& sighting) const {
   const std::vector<Candidate>& candidates = sighting.candidates;
-  Weighed weighed{expect(candidates), {}, {}, {}};
+  Weighed weighed{expect(candidates), set_apart(sighting, runs_of(candidates)), {}, {}, {}};
+  const std::vector<double>& apart = weighed.apart.candidates;
   std::vector<double> alike;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    alike.push_back((model_.margin_weight + model_.step_weight) * log_agreement(candidates[i]) +
+    alike.push_back(model_.margin_weight * log_of(apart[i]) +
+                    model_.step_weight * log_of(candidates[i].agreement.score) +
                     model_.cosine_weight * deviations(sighting, candidates[i].cosine) +
                     std::log(weighed.expected.prior[i]));
   }
-  const std::size_t best = largest(alike);
+  if (candidates.empty()) return weighed;
+  weighed.rivals = rivals_of(sighting, weighed.apart, largest(alike));
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    weighed.rivals.push_back(rival_of(candidates, i, best));
-    const double rival = std::max({weighed.rivals[i], sighting.passed, model_.least_rival});
-    weighed.ratios.push_back(log_ratio(sighting, candidates[i], rival));
+    const double margin = log_of(apart[i]) - std::log(weighed.rivals[i]);
+    weighed.ratios.push_back(log_ratio(sighting, candidates[i], margin));
     weighed.shares.push_back(weighed.expected.prior[i] * std::exp(weighed.ratios[i]));
   }
   return weighed;
@@ -184,7 +213,7 @@ Estimate PlaceFilter::answer(const Sighting& sighting, const Weighed& weighed, d
     }
   }
   estimate.expected = std::min(estimate.expected, 1.0);
-  estimate.rival = std::max({weighed.rivals[best], sighting.passed, model_.least_rival});
+  estimate.rival = weighed.rivals[best];
   estimate.cosine_deviations = deviations(sighting, candidates[best].cosine);
   estimate.log_ratio = weighed.ratios[best];
   return estimate;

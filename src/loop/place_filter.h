@@ -11,7 +11,8 @@
 #include <map>
 #include <vector>
 
-#include "ria/rerank.h"
+#include "loop/apart.h"
+#include "loop/sighting.h"
 
 namespace ria {
 
@@ -21,7 +22,7 @@ namespace ria {
 struct FilterModel {
   // The logarithm of the likelihood ratio of a place is a sum of
   double base = 1.0;              ///< this,
-  double margin_weight = 3.5;     ///< log(agreement / rival), at most largest_margin,
+  double margin_weight = 3.5;     ///< log(agreement / rival), both apart, at most largest_margin,
   double largest_margin = 2.0;    ///<
   double step_weight = 1.5;       ///< log(agreement / that of successive pictures), and
   double cosine_weight = 0.3;     ///< the deviations by which its cosine exceeds usual_deviations.
@@ -42,29 +43,13 @@ struct FilterModel {
   double link = 0.9;        ///< probability from which on two places are known to be one
 };
 
-/// A place that a picture was compared with.
-struct Candidate {
-  int place = -1;
-  double cosine = 0;
-  Agreement agreement;
-};
-
-/// One picture against the map.
-struct Sighting {
-  std::vector<Candidate> candidates;
-  double cosine_mean = 0;       ///< over all places that may be answers
-  double cosine_deviation = 0;  ///<
-  double passed = 0;            ///< largest agreement with what was passed a while ago
-  double step = 0;              ///< mean agreement of successive pictures; 0: not known
-};
-
 /// What the filter makes of a sighting.
 struct Estimate {
   int candidate = -1;      ///< which of the sighting's; -1: the place was expected, not compared
   int place = -1;          ///< -1: there was nothing to compare
   double probability = 0;  ///< that the picture shows it
   double expected = 0;     ///< the same before the picture was seen
-  double rival = 0;        ///< largest agreement with a place elsewhere, or with what was passed
+  double rival = 0;        ///< largest with a place elsewhere, or with what was passed, set apart
   double cosine_deviations = 0;
   double log_ratio = 0;  ///< of the likelihoods
   double elsewhere = 0;  ///< probability of all other places
@@ -97,16 +82,20 @@ class PlaceFilter {
   };
   struct Weighed {
     Expected expected;
+    Apart apart;
     std::vector<double> rivals, ratios, shares;  // per candidate
   };
 
   Expected expect(const std::vector<Candidate>& candidates) const;
   bool same_place(int a, int b) const;
   bool linked(int from, int to) const;
-  double rival_of(const std::vector<Candidate>& candidates,
-                  std::size_t one,
-                  std::size_t best) const;
-  double log_ratio(const Sighting& sighting, const Candidate& one, double rival) const;
+  std::vector<int> runs_of(const std::vector<Candidate>& candidates) const;
+  bool same_run(int a, int b) const;
+  double rival_of(const Sighting& sighting, const Apart& apart, int place) const;
+  std::vector<double> rivals_of(const Sighting& sighting,
+                                const Apart& apart,
+                                std::size_t best) const;
+  double log_ratio(const Sighting& sighting, const Candidate& one, double margin) const;
   Weighed weigh(const Sighting& sighting) const;
   std::vector<Track> unseen(const std::vector<Candidate>& candidates) const;
   Estimate answer(const Sighting& sighting, const Weighed& weighed, double all) const;

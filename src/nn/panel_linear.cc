@@ -12,8 +12,11 @@ namespace {
 
 // Blocks that stay in the caches while they are used: a slice of a panel in the first, the weights
 // that meet it in the second.
-constexpr int kSlice = 384;         // inputs, fp32; int8 takes all at once
+constexpr int kSlice = 384;         // inputs, fp32 (of each half); int8 takes all at once
 constexpr int kBlockOutputs = 128;  // fp32
+
+// Inputs and outputs from which on a layer multiplies pairs of panels by halves.
+constexpr int kLeastOfPairs = 512;
 
 /// To nearest, ties to even.
 std::uint32_t rounded_to_bf16(float value) {
@@ -44,7 +47,12 @@ PanelLinear::PanelLinear(const PanelKernels& kernels,
   bias_.resize(static_cast<std::size_t>(groups_) * kernels.rows);
   switch (precision) {
     case Precision::kFp32:
-      slice_ = slice_length(inputs_, kSlice);
+      // Halves begin and end with a vector of weights.
+      if (std::min(inputs_, outputs_) >= kLeastOfPairs && inputs_ % 4 == 0 && groups_ % 2 == 0) {
+        halves_ = 2;
+      }
+      slice_ = slice_length(inputs_, halves_ * kSlice);
+      if (halves_ == 2) slice_ = round_up(slice_, 4);
       pack_float(source);
       break;
     case Precision::kBf16:
@@ -106,6 +114,10 @@ void PanelLinear::reserve(int panels, LinearScratch& scratch) const {
   if (precision_ == Precision::kBf16) {
     scratch.quantized.reserve(panels * lanes * padded_inputs_ * sizeof(std::uint32_t));
   }
+  if (takes_pairs()) {
+    scratch.input_sums.reserve(panels / 2 * lanes * 2 * slice_);
+    scratch.weight_sums.reserve(std::size_t{4} * kernels_->rows * slice_);
+  }
   if (precision_ != Precision::kInt8) return;
   scratch.quantized.reserve(panels * lanes * padded_inputs_);
   scratch.sums.reserve(kBlockOutputs * lanes);
@@ -116,35 +128,62 @@ void PanelLinear::reserve(int panels, LinearScratch& scratch) const {
   scratch.outlier_list.reserve(2 * kMostOutliers);
 }
 
-/// Slice by slice of the inputs, block by block of the outputs, panel by panel.
-template <typename Word, typename Product>
-void PanelLinear::run_slices(Product product,
-                             const Word* weights,
-                             const Word* x,
-                             std::int64_t x_stride,
-                             const Outputs& outputs) const {
-  const int rows = kernels_->rows, lanes = kernels_->lanes, block = kBlockOutputs / rows;
-  const auto& [y, which, finish] = outputs;
+/// Slice by slice of the inputs, block by block of the outputs.
+template <typename Run>
+void PanelLinear::each_block(Run run) const {
+  const int block = kBlockOutputs / halves_ / kernels_->rows;
   for (int k = 0; k < padded_inputs_; k += slice_) {
     const int length = std::min(slice_, padded_inputs_ - k);
     for (int group = 0; group < groups_; group += block) {
-      // The bias comes with the first slice, the activation with the last.
-      const Finish part{k == 0 ? finish.bias + group * rows : nullptr,
-                        finish.accumulate || k > 0,
-                        k + slice_ >= padded_inputs_ ? finish.activation : Activation::kNone};
-      for (int p = 0; p < which.panels; ++p) {
-        const std::int64_t lane = which.first_of(p);
-        product(weights + offset(group, k),
-                static_cast<std::int64_t>(length) * rows,
-                std::min(block, groups_ - group),
-                x + p * x_stride + static_cast<std::int64_t>(k) * lanes + lane,
-                length,
-                which.end_of(p, lanes) - static_cast<int>(lane),
-                y.data + p * y.stride + static_cast<std::int64_t>(group) * rows * lanes + lane,
-                part);
-      }
+      run(Block{k, length, group, std::min(block, groups_ - group)});
     }
   }
+}
+
+/// The bias comes with the first inputs, the activation with the last.
+Finish PanelLinear::part_of(const Finish& finish, int group, int input, int end) const {
+  return {input == 0 ? finish.bias + group * kernels_->rows : nullptr,
+          finish.accumulate || input > 0,
+          end == padded_inputs_ ? finish.activation : Activation::kNone};
+}
+
+/// Panel by panel, all that are not multiplied as pairs.
+template <typename Word, typename Product>
+void PanelLinear::run_block(Product product,
+                            const Word* weights,
+                            const Word* x,
+                            std::int64_t x_stride,
+                            const Outputs& outputs,
+                            const Block& block) const {
+  const int rows = kernels_->rows, lanes = kernels_->lanes, length = block.length / halves_;
+  const auto& [y, which, finish] = outputs;
+  for (int half = 0; half < halves_; ++half) {
+    const std::int64_t k = block.input + half * length;
+    const Finish part = part_of(finish, block.group, k, k + length);
+    for (int p = 0; p < which.panels; ++p) {
+      if (takes_pairs() && !which.is_alone(p)) continue;
+      const std::int64_t lane = which.first_of(p);
+      product(weights + offset(block.group, block.input) + half * length * rows,
+              static_cast<std::int64_t>(block.length) * rows,
+              block.groups,
+              x + p * x_stride + k * lanes + lane,
+              length,
+              which.end_of(p, lanes) - static_cast<int>(lane),
+              y.data + p * y.stride + static_cast<std::int64_t>(block.group) * rows * lanes + lane,
+              part);
+    }
+  }
+}
+
+void PanelLinear::run_float(Panels x, const Outputs& outputs, LinearScratch& scratch) const {
+  const bool pairs = takes_pairs() && outputs.which.paired != 0;
+  each_block([&](const Block& block) {
+    if (pairs) {
+      if (block.group == 0) start_pairs(x, outputs.which, block, scratch);
+      run_pairs(x, outputs, block, scratch);
+    }
+    run_block<float>(kernels_->product, weights_.data(), x.data, x.stride, outputs, block);
+  });
 }
 
 void PanelLinear::run_bf16(Panels x, const Outputs& outputs, LinearScratch& scratch) const {
@@ -153,7 +192,9 @@ void PanelLinear::run_bf16(Panels x, const Outputs& outputs, LinearScratch& scra
   for (int p = 0; p < outputs.which.panels; ++p) {
     kernels_->round_bf16(x.data + p * x.stride, inputs_, words + p * stride);
   }
-  run_slices<std::uint32_t>(kernels_->product_bf16, pairs_.data(), words, stride, outputs);
+  each_block([&](const Block& block) {
+    run_block<std::uint32_t>(kernels_->product_bf16, pairs_.data(), words, stride, outputs, block);
+  });
 }
 
 void PanelLinear::run(Panels x,
@@ -165,7 +206,7 @@ void PanelLinear::run(Panels x,
   const Outputs outputs{y, which, {bias_.data(), accumulate, activation}};
   switch (precision_) {
     case Precision::kFp32:
-      return run_slices<float>(kernels_->product, weights_.data(), x.data, x.stride, outputs);
+      return run_float(x, outputs, scratch);
     case Precision::kBf16:
       return run_bf16(x, outputs, scratch);
     case Precision::kInt8:

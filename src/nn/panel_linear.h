@@ -38,6 +38,8 @@ struct LinearScratch {
   AlignedBuffer<float> outlier_weights;
   std::vector<PanelOutliers> outliers;  ///< of each panel
   std::vector<int> outlier_list;        ///< of some panels together
+  AlignedBuffer<float> input_sums;      ///< of each two panels, see StrassenTask
+  AlignedBuffer<float> weight_sums;     ///< of the groups that are multiplied and of the next
 };
 
 /// Panels that go through a layer together: [panel][channel][lane].
@@ -46,14 +48,20 @@ struct Panels {
   std::int64_t stride = 0;  ///< floats from a panel to the next
 };
 
-/// Which lanes of them: all, but for the first lanes of the first and the last of the last.
+/// Which lanes of them: all, but for the first lanes of the first and the last of the last. Two
+/// panels that are a pair have the same lanes here and lend each other their sums: who is paired
+/// with whom decides the rounding of both.
 struct PanelLanes {
   int panels = 0;
-  int first = 0;  ///< of the first panel, at the beginning of a vector; int8: 0
-  int end = 0;    ///< of the last panel
+  int first = 0;             ///< of the first panel or pair, at the beginning of a vector; int8: 0
+  int end = 0;               ///< of the last panel or pair
+  std::uint32_t paired = 0;  ///< bit p: panel p is half of a pair
 
-  int first_of(int panel) const { return panel == 0 ? first : 0; }
-  int end_of(int panel, int lanes) const { return panel + 1 == panels ? end : lanes; }
+  bool is_alone(int panel) const { return panel >= 32 || (paired >> panel & 1) == 0; }
+  int first_of(int panel) const { return panel < (is_alone(0) ? 1 : 2) ? first : 0; }
+  int end_of(int panel, int lanes) const {
+    return panel + (is_alone(panels - 1) ? 1 : 2) >= panels ? end : lanes;
+  }
 };
 
 class PanelLinear {
@@ -65,8 +73,13 @@ class PanelLinear {
   int outputs() const { return outputs_; }
   int inputs() const { return inputs_; }
 
+  /// Whether pairs of panels take fewer multiplications than their panels alone. By shape: layers
+  /// so large that the sums are next to nothing.
+  bool takes_pairs() const { return halves_ == 2; }
+
   /// y = finish(W x + bias) for some lanes of some panels. A lane's results do not depend on those
-  /// it is run with. int8 empties the outlying channels of x and the lanes that are left out.
+  /// it is run with, but for its pair's. int8 empties the outlying channels of x and the lanes that
+  /// are left out.
   void run(Panels x,
            Panels y,
            const PanelLanes& which,
@@ -89,12 +102,24 @@ class PanelLinear {
     PanelLanes which;
     Finish finish;
   };
+  /// A slice of the inputs and some groups of outputs.
+  struct Block {
+    int input, length;
+    int group, groups;
+  };
+  template <typename Run>
+  void each_block(Run run) const;
   template <typename Word, typename Product>
-  void run_slices(Product product,
-                  const Word* weights,
-                  const Word* x,
-                  std::int64_t x_stride,
-                  const Outputs& outputs) const;
+  void run_block(Product product,
+                 const Word* weights,
+                 const Word* x,
+                 std::int64_t x_stride,
+                 const Outputs& outputs,
+                 const Block& block) const;
+  Finish part_of(const Finish& finish, int group, int input, int end) const;
+  void run_float(Panels x, const Outputs& outputs, LinearScratch& scratch) const;
+  void start_pairs(Panels x, const PanelLanes& which, const Block& block, LinearScratch& s) const;
+  void run_pairs(Panels x, const Outputs& outputs, const Block& block, LinearScratch& s) const;
   void run_bf16(Panels x, const Outputs& outputs, LinearScratch& scratch) const;
   void run_int8(Panels x, const Outputs& outputs, LinearScratch& scratch) const;
   void multiply_int8(int group,
@@ -120,6 +145,7 @@ class PanelLinear {
   int groups_ = 0;                ///< of kernels_->rows outputs
   int padded_inputs_ = 0;         ///< int8: a multiple of kernels_->depth; bf16: words of two
   int slice_ = 0;                 ///< inputs that are multiplied before the next are looked at
+  int halves_ = 1;                ///< of a slice: 2 where pairs of panels are multiplied by halves
   std::vector<float> bias_;       ///< padded to whole groups
   AlignedBuffer<float> weights_;  ///< fp32
   AlignedBuffer<std::uint32_t> pairs_;     ///< bf16

@@ -47,13 +47,17 @@ struct TransformerArena {
     LinearScratch linear;
   };
   std::vector<Thread> scratch;
+  /// Tokens that meet the weights together, read from memory once for them.
+  struct Group {
+    int first;  // panel
+    PanelLanes which;
+    std::int64_t cost;
+  };
+  std::vector<Group> groups;
 };
 
 struct Transformer::Impl {
-  /// That meet the weights together, read from memory once for them.
-  static constexpr int kMostPanels = 4;
-  /// A group that begins within a panel ends within another.
-  static constexpr int kMostTouched = kMostPanels + 1;
+  static constexpr int kMostPanels = 4;  // of a group, if they were whole
 
   TransformerShape shape;
   Precision precision;
@@ -99,6 +103,7 @@ struct Transformer::Impl {
   };
   /// Lanes that threads do not share: a vector where every step keeps to its own, else a panel.
   int undivided(int threads) const;
+  std::vector<TransformerArena::Group> make_groups(int tokens, int threads) const;
   template <typename Run>
   void each_group(TransformerArena& arena, Run run) const;
 
@@ -121,25 +126,13 @@ struct Transformer::Impl {
   void write_out(Work work, const RowOf& row_of) const;
 };
 
-/// Splits the tokens into groups of nearly equal size, the larger first, the same number for every
-/// thread. The result does not depend on the split: every sum belongs to one token.
 template <typename Run>
 void Transformer::Impl::each_group(TransformerArena& arena, Run run) const {
-  const int lanes = kernels->lanes, unit = undivided(arena.threads);
-  const int units = (arena.tokens + unit - 1) / unit;
-  const int share = arena.threads * kMostPanels * lanes / unit;
-  const int groups = std::min(units, arena.threads * ((units + share - 1) / share));
+  const int groups = static_cast<int>(arena.groups.size());
 #pragma omp parallel for schedule(dynamic, 1) num_threads(arena.threads)
   for (int g = 0; g < groups; ++g) {
-    const auto start = [&](int i) {
-      return (units / groups * i + std::min(i, units % groups)) * unit;
-    };
-    const int first = start(g), end = std::min(start(g + 1), arena.tokens);
-    const int panel = first / lanes, last = (end - 1) / lanes;
-    run(Work{arena,
-             arena.scratch[omp_get_thread_num()],
-             panel,
-             {last + 1 - panel, first - panel * lanes, end - last * lanes}});
+    const TransformerArena::Group& group = arena.groups[g];
+    run(Work{arena, arena.scratch[omp_get_thread_num()], group.first, group.which});
   }
 }
 

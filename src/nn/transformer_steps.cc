@@ -21,6 +21,9 @@ std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int 
   arena->tokens = tokens;
   arena->threads = threads;
   arena->panels = (tokens + kernels->lanes - 1) / kernels->lanes;
+  arena->groups = make_groups(tokens, threads);
+  int touched = 0;
+  for (const auto& group : arena->groups) touched = std::max(touched, group.which.panels);
   const std::size_t panel = width(shape.dim), panels = arena->panels;
   arena->x = AlignedBuffer<float>(panels * panel);
   if (beside()) arena->side = AlignedBuffer<float>(panels * panel);
@@ -43,31 +46,25 @@ std::unique_ptr<TransformerArena> Transformer::Impl::make_arena(int tokens, int 
                                         has_facet ? output_width(facet) : 0});
   arena->scratch.resize(threads);
   for (TransformerArena::Thread& thread : arena->scratch) {
-    thread.normalized = AlignedBuffer<float>(kMostTouched * panel);
-    thread.hidden = AlignedBuffer<float>(kMostTouched * widest);
+    thread.normalized = AlignedBuffer<float>(touched * panel);
+    thread.hidden = AlignedBuffer<float>(touched * widest);
     thread.attention =
         AlignedBuffer<float>(kernels->attention_scratch + kMostQueryPanels * width(head() / 4));
+    body->embedding.reserve(touched, thread.linear);
+    if (has_facet) facet.reserve(touched, thread.linear);
     if (blocks.empty()) continue;
     for (const PanelLinear* layer : blocks[0].layers()) {
-      layer->reserve(kMostTouched, thread.linear);
+      layer->reserve(touched, thread.linear);
     }
     for (const std::optional<TransformerAdapter>* adapter :
          {&blocks[0].adapter1, &blocks[0].adapter2}) {
-      if (*adapter) thread.adapted.reserve(kMostPanels * output_width((*adapter)->in));
+      if (*adapter) thread.adapted.reserve(touched * output_width((*adapter)->in));
     }
     for (const TransformerAdapter& side : body->side) {
-      thread.adapted.reserve(kMostPanels * output_width(side.in));
+      thread.adapted.reserve(touched * output_width(side.in));
     }
   }
   return arena;
-}
-
-int Transformer::Impl::undivided(int threads) const {
-  const bool adapted = std::any_of(body->blocks.begin(), body->blocks.end(), [](const auto& block) {
-    return block.adapter1 || block.adapter2;
-  });
-  const bool own = threads > 1 && !integers() && !adapted && body->side.empty();
-  return own ? kernels->width : kernels->lanes;
 }
 
 std::unique_ptr<TransformerArena> Transformer::Impl::take(int tokens, int threads) const {

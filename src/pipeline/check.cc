@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <random>
 #include <stdexcept>
@@ -12,12 +11,11 @@
 #include "method/random_weights.h"
 #include "pipeline/maker.h"
 #include "ria/eigen.h"
+#include "util/stopwatch.h"
 
 namespace ria {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// A picture with large and small structure, so that patches differ.
 Image made_up_picture(int side) {
@@ -60,19 +58,15 @@ MethodOptions picture_options(const Method& method, const CheckOptions& options)
 
 /// Seconds of the faster round of each step, and the descriptors of the first two.
 void run(const Recognizer& recognizer, const Pixels& pixels, int rounds, MethodCheck& check) {
-  const auto seconds = [](Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
   Descriptor first;
   check.backbone_seconds = check.aggregate_seconds = 1e30;
   check.same_bits = true;
   for (int round = 0; round < rounds; ++round) {
-    const auto start = Clock::now();
+    Stopwatch watch;
     const PatchFeatures features = recognizer.backbone().extract(pixels);
-    check.backbone_seconds = std::min(check.backbone_seconds, seconds(start));
-    const auto middle = Clock::now();
+    check.backbone_seconds = std::min(check.backbone_seconds, watch.seconds());
     const Descriptor descriptor = recognizer.aggregator().aggregate(features);
-    check.aggregate_seconds = std::min(check.aggregate_seconds, seconds(middle));
+    check.aggregate_seconds = std::min(check.aggregate_seconds, watch.seconds());
     if (round == 0) first = descriptor;
     check.same_bits = check.same_bits && descriptor == first;
   }

@@ -114,7 +114,7 @@ class Run {
   }
 
   std::vector<Descriptions> describe() {
-    const Clock::time_point start = Clock::now();
+    Stopwatch watch;
     if (options_.resume) {
       journal_.emplace(fingerprint(recognizers_, pictures_, options_));
       journal_->take(total(), [this](const Journal::Record& record) { restore(record); });
@@ -125,9 +125,10 @@ class Run {
       throw Interrupted(done_, total());
     }
     if (journal_) journal_->remove();
+    const double wall = watch.seconds();
     for (Descriptions& result : results_) {
       result.failures = failures_;
-      result.seconds.wall = seconds_since(start);
+      result.seconds.wall = wall;
     }
     return std::move(results_);
   }
@@ -250,16 +251,16 @@ class Run {
         if (&one.backbone() != &owner.backbone() || one.preprocessing() != owner.preprocessing()) {
           continue;
         }
-        Lap lap;
+        Stopwatch watch;
         Described& described = seen.all[r];
         if (together(one) > 1) {
           seen.features[r] = features;
         } else {
           described.descriptor = one.postprocessor().apply(one.aggregator().aggregate(features));
         }
-        spent.aggregate = lap.seconds();
+        spent.aggregate = watch.seconds();
         if (one.reranker() != nullptr) described.local = pack(one.reranker()->extract(features));
-        spent.local = lap.seconds();
+        spent.local = watch.seconds();
         described.image_size = loader.image_size();
         described.cost = spent;
         done[r] = 1;
@@ -278,10 +279,10 @@ class Run {
       features.push_back(std::move(one.features.at(r)));
     }
     if (features.empty()) return;
-    Lap lap;
+    Stopwatch watch;
     const Recognizer& recognizer = *recognizers_[r];
     const auto descriptors = recognizer.aggregator().aggregate_together(features);
-    const double share = lap.seconds() / static_cast<double>(features.size());
+    const double share = watch.seconds() / static_cast<double>(features.size());
     for (std::size_t i = 0; i < described.size(); ++i) {
       described[i]->descriptor = recognizer.postprocessor().apply(descriptors[i]);
       described[i]->cost.aggregate += share;
@@ -290,17 +291,17 @@ class Run {
 
   /// From the cache, or from the network and into the cache.
   PatchFeatures features_of(const Recognizer& recognizer, Loader& loader, StageSeconds& spent) {
-    Lap lap;
+    Stopwatch watch;
     CachedFeatures found =
         cached_features(options_.feature_cache, recognizer.feature_key(), loader.file(), [&] {
           const Pixels pixels =
               preprocess(loader.image(recognizer.preprocessing().load), recognizer.preprocessing());
-          spent.decode = loader.seconds() + lap.seconds();
+          spent.decode = loader.seconds() + watch.seconds();
           CachedFeatures made{recognizer.backbone().extract(pixels), loader.image_size()};
-          spent.backbone = lap.seconds();
+          spent.backbone = watch.seconds();
           return made;
         });
-    if (spent.backbone == 0) spent.decode = lap.seconds();  // what reading the cache took
+    if (spent.backbone == 0) spent.decode = watch.seconds();  // what reading the cache took
     loader.set_image_size(found.image_size);
     return std::move(found.features);
   }

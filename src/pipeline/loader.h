@@ -3,31 +3,12 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <filesystem>
 
 #include "ria/image.h"
+#include "util/stopwatch.h"
 
 namespace ria {
-
-using Clock = std::chrono::steady_clock;
-
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// Time between calls.
-class Lap {
- public:
-  double seconds() {
-    const double spent = seconds_since(start_);
-    start_ = Clock::now();
-    return spent;
-  }
-
- private:
-  Clock::time_point start_ = Clock::now();
-};
 
 /// A picture that is decoded when it is first needed, and again where it is wanted otherwise.
 class Loader {
@@ -37,11 +18,11 @@ class Loader {
   const std::filesystem::path& file() const { return file_; }
   const Image& image(const LoadOptions& options) {
     if (image_.empty() || options != options_) {
-      Lap lap;
+      Stopwatch watch;
       image_ = load_image(file_, options);
       options_ = options;
       image_size_ = {image_.height, image_.width};
-      seconds_ = lap.seconds();
+      seconds_ = watch.seconds();
     }
     return image_;
   }

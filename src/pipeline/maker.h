@@ -23,6 +23,9 @@ class RecognizerMaker {
                                                   const TensorFile& weights,
                                                   Fitted fitted = {});
 
+  /// Another of the same parts: they are held once, however many there are.
+  static Recognizer another(const Recognizer& recognizer);
+
   /// Saves a recogniser that has no head yet from fitting the centres another was fitted.
   static void give_vocabulary(const Matrix& centres, Recognizer& recognizer);
 

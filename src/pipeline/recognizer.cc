@@ -286,6 +286,10 @@ std::unique_ptr<Recognizer> RecognizerMaker::from_tensors(const MethodChoice& ch
   return std::unique_ptr<Recognizer>(new Recognizer(std::move(parts)));
 }
 
+Recognizer RecognizerMaker::another(const Recognizer& recognizer) {
+  return Recognizer(std::make_unique<RecognizerParts>(*recognizer.parts_));
+}
+
 void RecognizerMaker::finish(const std::vector<std::unique_ptr<Recognizer>>& made) {
   backbones_.clear();
   for (const auto& recognizer : made) recognizer->parts_->fold();

@@ -2,6 +2,7 @@
 // How alike two pictures are once it is known how far the view moved.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "rerank/bits.h"
@@ -22,6 +23,8 @@ class BlockMatcher {
   /// Both grids have cells of one size and rows of one length. Exchanging the two, with (-down,
   /// -right), changes rounding only.
   double alike(const BitGrid& a, const BitGrid& b, int down, int right, int radius);
+  /// The largest likeness of each cell of `a`, until the next call.
+  std::span<const float> of_first() const { return a_.best; }
 
  private:
   /// One of the two pictures.

@@ -51,7 +51,7 @@ BitGrid resampled(const BitGrid& grid, int cells, PackedLocalFeatures& memory) {
 }
 
 /// The cosine of two rows of signs.
-float likeness(int distance, int words) {
+float cosine(int distance, int words) {
   return 1 - static_cast<float>(distance) / static_cast<float>(16 * words);
 }
 
@@ -108,6 +108,8 @@ PatchComparison::~PatchComparison() = default;
 Agreement PatchComparison::compare(const PackedLocalFeatures& kept) {
   const BitGrid place(kept);
   agreeing_.clear();
+  likeness_.cells.assign(query_.cells(), 0.0f);
+  likeness_.share = 0;
   matches_ = matcher_.match(place);
   const int smaller = std::min(query_.cells(), place.cells());
   if (smaller == 0) return {};
@@ -118,14 +120,26 @@ Agreement PatchComparison::compare(const PackedLocalFeatures& kept) {
   if (!(peak.sum > 0)) return {};
 
   Agreement agreement = agree(place, cells, peak, reach);
-  const double share = peak.sum / static_cast<double>(smaller);
-  const double alike = blocks_.alike(resampled(query_, cells, coarser_query_),
+  const double share = likeness_.share = peak.sum / static_cast<double>(smaller);
+  const BitGrid compared = resampled(query_, cells, coarser_query_);
+  const double alike = blocks_.alike(compared,
                                      resampled(place, cells, coarser_place_),
                                      peak.down,
                                      peak.right,
                                      std::max(1, (cells + kRadiusShare / 2) / kRadiusShare));
+  keep_likeness(compared);
   agreement.score = std::cbrt(share * alike * alike);
   return agreement;
+}
+
+void PatchComparison::keep_likeness(const BitGrid& compared) {
+  const std::span<const float> found = blocks_.of_first();
+  for (int y = 0, cell = 0; y < query_.height; ++y) {
+    const int row = y * compared.height / query_.height * compared.width;
+    for (int x = 0; x < query_.width; ++x, ++cell) {
+      likeness_.cells[cell] = found[row + x * compared.width / query_.width];
+    }
+  }
 }
 
 void PatchComparison::cast_votes(const BitGrid& place, int cells) {
@@ -135,7 +149,7 @@ void PatchComparison::cast_votes(const BitGrid& place, int cells) {
     const Position to = position(place, match.place, cells);
     votes_.push_back({static_cast<int>(std::lround(to.down - from.down)),
                       static_cast<int>(std::lround(to.right - from.right)),
-                      std::max(0.0f, likeness(match.distance, query_.words))});
+                      std::max(0.0f, cosine(match.distance, query_.words))});
   }
 }
 

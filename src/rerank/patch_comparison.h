@@ -24,6 +24,7 @@ class PatchComparison final : public PreparedQuery {
   PatchComparison& operator=(const PatchComparison&) = delete;
 
   Agreement compare(const PackedLocalFeatures& place) override;
+  Likeness likeness() const override { return likeness_; }
   /// The matches behind the last compare().
   std::span<const CellPair> agreeing() const { return agreeing_; }
 
@@ -31,6 +32,8 @@ class PatchComparison final : public PreparedQuery {
   void cast_votes(const BitGrid& place, int cells);
   /// Without the score.
   Agreement agree(const BitGrid& place, int cells, const Peak& peak, double reach);
+  /// What the blocks found, brought from the grid they were compared on to the query's own.
+  void keep_likeness(const BitGrid& compared);
 
   PackedLocalFeatures packed_;
   BitGrid query_;
@@ -41,6 +44,7 @@ class PatchComparison final : public PreparedQuery {
   std::span<const BitMatch> matches_;
   std::vector<Vote> votes_;  // of the matches, in their order
   std::vector<CellPair> agreeing_;
+  Likeness likeness_;
   PackedLocalFeatures coarser_query_, coarser_place_;  // where grids differ
 };
 

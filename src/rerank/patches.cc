@@ -8,6 +8,7 @@
 
 #include "aggregate/features.h"
 #include "nn/gemm.h"
+#include "rerank/distinction.h"
 #include "rerank/patch_comparison.h"
 #include "ria/aggregator.h"
 #include "ria/eigen.h"
@@ -75,7 +76,8 @@ class PatchReranker final : public Reranker {
     return std::make_unique<PatchComparison>(query, options_.rerank_tolerance);
   }
   std::vector<Match> reorder(const std::vector<Match>& matches,
-                             const std::vector<double>& scores) const override;
+                             const std::vector<double>& scores,
+                             const std::vector<Likeness>& likenesses) const override;
 
  private:
   PatchComparison comparison(const LocalFeatures& query) const {
@@ -110,22 +112,39 @@ LocalFeatures PatchReranker::extract(const PatchFeatures& features) const {
   return {to_matrix(vectors), features.grid_height, features.grid_width, true};
 }
 
+/// Scores in which likeness counts by how far it sets a place apart from the others; the largest is
+/// what that place's own was. Those there are where nothing does.
+std::vector<double> set_apart(const std::vector<double>& scores,
+                              const std::vector<Likeness>& likenesses) {
+  std::vector<const Likeness*> all;
+  for (const Likeness& one : likenesses) all.push_back(&one);
+  const std::vector<float> usual = usual_likeness(all);
+  if (usual.empty() || all.size() != scores.size()) return scores;
+  std::vector<double> apart;
+  for (const Likeness& one : likenesses) apart.push_back(distinction(one, usual));
+  const double unit = distinction_unit(apart, scores);
+  if (unit == 0) return scores;
+  for (double& one : apart) one *= unit;
+  return apart;
+}
+
 /// The cosine is brought to the spread of the scores: what a match carries stays a share of
 /// patches, moved a little by how its cosine stands among the others.
 std::vector<Match> PatchReranker::reorder(const std::vector<Match>& matches,
-                                          const std::vector<double>& scores) const {
+                                          const std::vector<double>& scores,
+                                          const std::vector<Likeness>& likenesses) const {
   if (scores.size() != matches.size() || matches.empty()) {
-    return Reranker::reorder(matches, scores);
+    return Reranker::reorder(matches, scores, {});
   }
+  std::vector<double> fused = set_apart(scores, likenesses);
   std::vector<double> cosines;
   for (const Match& match : matches) cosines.push_back(match.score);
   const auto [mean, deviation] = spread(cosines);
-  const double unit = deviation > 0 ? spread(scores).second / deviation : 0;
-  std::vector<double> fused = scores;
+  const double unit = deviation > 0 ? spread(fused).second / deviation : 0;
   for (std::size_t i = 0; i < fused.size(); ++i) {
     fused[i] += options_.rerank_cosine_weight * unit * (cosines[i] - mean);
   }
-  return Reranker::reorder(matches, fused);
+  return Reranker::reorder(matches, fused, {});
 }
 
 }  // namespace

@@ -101,6 +101,8 @@ class UnpackingQuery final : public PreparedQuery {
 
 PreparedQuery::~PreparedQuery() = default;
 
+Likeness PreparedQuery::likeness() const { return {}; }
+
 Reranker::~Reranker() = default;
 
 std::unique_ptr<PreparedQuery> Reranker::prepare(const PackedLocalFeatures& query) const {
@@ -108,7 +110,8 @@ std::unique_ptr<PreparedQuery> Reranker::prepare(const PackedLocalFeatures& quer
 }
 
 std::vector<Match> Reranker::reorder(const std::vector<Match>& matches,
-                                     const std::vector<double>& scores) const {
+                                     const std::vector<double>& scores,
+                                     const std::vector<Likeness>&) const {
   if (scores.size() != matches.size()) {
     throw std::invalid_argument("a score for each match was expected");
   }

@@ -147,8 +147,10 @@ class Selavpr final : public Reranker {
 
   /// As published: of equal scores the later match comes first.
   std::vector<Match> reorder(const std::vector<Match>& matches,
-                             const std::vector<double>& scores) const override {
-    return Reranker::reorder({matches.rbegin(), matches.rend()}, {scores.rbegin(), scores.rend()});
+                             const std::vector<double>& scores,
+                             const std::vector<Likeness>&) const override {
+    return Reranker::reorder(
+        {matches.rbegin(), matches.rend()}, {scores.rbegin(), scores.rend()}, {});
   }
 
  private:

@@ -103,19 +103,22 @@ TensorFile read_npz(const fs::path& file,
   return {file, WeightFormat::npz, std::move(tensors), {}};
 }
 
-void write_npy(AtomicFile& out, const float* values, std::int64_t rows, std::int64_t cols) {
-  const auto size = rows < 0 || cols < 0 ? std::nullopt : checked_product({rows, cols}, 4);
-  if (!size) throw std::invalid_argument(fmt::format("a {} x {} array has no size", rows, cols));
+std::string npy_prefix(std::int64_t rows, std::int64_t cols) {
   std::string header =
       fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, cols);
   // NumPy aligns the values to 64 bytes and ends the header with a newline.
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');
   header += '\n';
-  const auto length = static_cast<std::uint16_t>(header.size());
+  std::string prefix("\x93NUMPY\x01\x00", 8);
+  prefix += static_cast<char>(header.size() & 0xFF);
+  prefix += static_cast<char>(header.size() >> 8);
+  return prefix + header;
+}
 
-  out.write(std::string_view("\x93NUMPY\x01\x00", 8));
-  out.write_values(std::span<const std::uint16_t>(&length, 1));
-  out.write(header);
+void write_npy(AtomicFile& out, const float* values, std::int64_t rows, std::int64_t cols) {
+  const auto size = rows < 0 || cols < 0 ? std::nullopt : checked_product({rows, cols}, 4);
+  if (!size) throw std::invalid_argument(fmt::format("a {} x {} array has no size", rows, cols));
+  out.write(npy_prefix(rows, cols));
   if (*size != 0) out.write_values(std::span<const float>(values, *size / sizeof(float)));
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "archive/bytes.h"
 #include "archive/zip.h"
@@ -25,6 +26,9 @@ Tensor read_npy(const std::filesystem::path& file,
 TensorFile read_npz(const std::filesystem::path& file,
                     const std::shared_ptr<const MappedFile>& mapping,
                     const ZipMembers& members);
+
+/// What stands before the values of a float32 array in C order.
+std::string npy_prefix(std::int64_t rows, std::int64_t cols);
 
 /// float32, C order, into a file that the caller commits.
 void write_npy(AtomicFile& file, const float* values, std::int64_t rows, std::int64_t cols);

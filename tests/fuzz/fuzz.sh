@@ -3,6 +3,7 @@
 # fuzz.sh BUILD_DIR SECONDS [READER...]: builds the fuzzers with clang and runs each reader's for SECONDS.
 # What they learn stays in BUILD_DIR/corpus; a find is written to BUILD_DIR/finds and fails.
 # RIA_FUZZ_TIMEOUT: seconds one input may take, 10 if unset; more where the machine may stand still.
+# RIA_FUZZ_SEED: the same one tries the same inputs in the same order; chosen by the clock if unset.
 # Exit 77: skipped, because clang is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,7 +11,7 @@ build_dir=$1
 seconds=$2
 shift 2
 readers=("$@")
-[ ${#readers[@]} -gt 0 ] || readers=(safetensors torch json mat npy image map jpeg_stream)
+[ ${#readers[@]} -gt 0 ] || readers=(safetensors torch json mat npy image map search jpeg_stream http)
 golden=${RIA_GOLDEN_DIR:-$here/../../../shared/golden}
 
 compiler=
@@ -47,12 +48,17 @@ seed mat 300k .mat
 seed npy 64k .npy .npz
 seed image 64k .png .jpg
 seed map 64k
+seed search 64k
 seed jpeg_stream 64k
+seed http 64k
 
 failed=0
 for reader in "${readers[@]}"; do
+  [ -x "$build_dir/${reader}_fuzz" ] || { echo "$reader: skipped, what it needs is not installed"; continue; }
   log=$build_dir/$reader.log
-  if (cd "$build_dir" && ./"${reader}_fuzz" -max_total_time="$seconds" -timeout="${RIA_FUZZ_TIMEOUT:-10}" -rss_limit_mb=2048 -max_len=300000 \
+  # The service's threads live on between two inputs, and what only they hold would be taken for leaks.
+  leaks=1 && [ "$reader" = http ] && leaks=0
+  if (cd "$build_dir" && ./"${reader}_fuzz" -max_total_time="$seconds" -seed="${RIA_FUZZ_SEED:-0}" -timeout="${RIA_FUZZ_TIMEOUT:-10}" -rss_limit_mb=2048 -max_len=300000 -detect_leaks=$leaks \
     -print_final_stats=1 -artifact_prefix=finds/"$reader"_ "corpus/$reader" >"$log" 2>&1); then
     echo "$reader: $(grep -o 'cov: [0-9]* ft: [0-9]* corp: [0-9]*' "$log" | tail -1)," \
       "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs, no finds"

@@ -119,6 +119,28 @@ TEST_P(ScanKernelsTest, EveryHalf) {
   }
 }
 
+TEST_P(ScanKernelsTest, CodesFindTheirEntries) {
+  for (const int pairs : {1, 2, 7, 64, 256}) {
+    std::mt19937 engine(3);
+    std::vector<std::uint8_t> codes(static_cast<std::size_t>(pairs * kCodeGroup));
+    std::vector<std::uint8_t> tables(static_cast<std::size_t>(pairs * 32), 127);
+    for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(engine());
+    if (pairs != 256) {  // there the largest sum there can be
+      for (std::uint8_t& entry : tables) entry = static_cast<std::uint8_t>(engine() % 128);
+    }
+    std::vector<std::uint16_t> found(kCodeGroup);
+    GetParam()->codes({codes.data(), tables.data(), pairs, found.data()});
+    for (int i = 0; i < kCodeGroup; ++i) {
+      int sum = 0;
+      for (int p = 0; p < pairs; ++p) {
+        const std::uint8_t code = codes[p * kCodeGroup + i];
+        sum += tables[p * 32 + code % 16] + tables[p * 32 + 16 + code / 16];
+      }
+      EXPECT_EQ(found[i], sum) << pairs << " pairs, place " << i;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpu,
                          ScanKernelsTest,
                          testing::ValuesIn(scan_kernels()),

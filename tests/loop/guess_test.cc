@@ -57,6 +57,16 @@ TEST(GuessPlace, TwoPlacesThatLookAlikeShareIt) {
   EXPECT_LE(view.guess().score, 0.5);
 }
 
+TEST(GuessPlace, ANeighbourIsNoSurerForHavingTheRivalsAroundIt) {
+  View view;
+  view.show(120, 0.5f, 0.13);
+  view.show(129, 0.49f, 0.11);
+  // Apart from the place, but not from its neighbour.
+  for (int place = 134; place < 138; ++place) view.show(place, 0.48f, 0.1);
+  EXPECT_EQ(view.guess().place, 120);
+  EXPECT_LT(view.guess().score, 0.75);
+}
+
 TEST(GuessPlace, KnowsNothingOfAnEmptyMapOrWithoutPatches) {
   EXPECT_EQ(guess_place({}, {}).place, -1);
   EXPECT_EQ(guess_place(View().cosines, {}).place, -1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Opens every FOLDER/*/index.html in Chromium, driven over its debugging pipe, at the width of a phone
 // and of a desktop, those that have everything also in the dark: browser_test.mjs FOLDER [SCREENSHOTS].
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { launch } from '../support/browser.mjs';
 
 const folder = resolve(process.argv[2]);
 const screenshots = process.argv[3];
@@ -19,57 +19,17 @@ const pages = readdirSync(folder).map((name) => `${name}/index.html`).filter((fi
 const problems = [];
 const complain = (what) => problems.push(what);
 
-const browser = spawn('chromium', [
-  '--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-extensions', '--disable-dev-shm-usage',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync', '--hide-scrollbars',
-  `--user-data-dir=${join(folder, 'profile')}`, '--remote-debugging-pipe', 'about:blank',
-], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
-browser.on('error', (error) => { console.error(`chromium: ${error.message}`); process.exit(1); });
-
-// Messages are JSON texts that end in a zero byte.
-let nextId = 1, rest = Buffer.alloc(0);
-const waiting = new Map(), listeners = [];
-browser.stdio[4].on('data', (bytes) => {
-  rest = Buffer.concat([rest, bytes]);
-  for (let end = rest.indexOf(0); end >= 0; end = rest.indexOf(0)) {
-    const message = JSON.parse(rest.subarray(0, end).toString());
-    rest = rest.subarray(end + 1);
-    if (!message.id) { listeners.forEach((listener) => listener(message)); continue; }
-    const { accept, refuse } = waiting.get(message.id);
-    waiting.delete(message.id);
-    message.error ? refuse(new Error(message.error.message)) : accept(message.result);
-  }
-});
-const send = (method, params = {}, sessionId = undefined) => new Promise((accept, refuse) => {
-  waiting.set(nextId, { accept, refuse });
-  browser.stdio[3].write(JSON.stringify({ id: nextId++, method, params, sessionId }) + '\0');
-});
+const browser = launch(join(folder, 'profile'));
 
 async function openPage(file, screen, scheme) {
-  const { targetId } = await send('Target.createTarget', { url: 'about:blank' });
-  const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
-  const page = (method, params) => send(method, params, sessionId);
-  const label = `${file} on a ${screen.name}, ${scheme}`;
-  let loaded;
-  const load = new Promise((accept) => { loaded = accept; });
-  listeners.push((message) => {
-    if (message.sessionId !== sessionId) return;
-    if (message.method === 'Page.loadEventFired') loaded();
-    if (message.method === 'Runtime.consoleAPICalled') complain(`${label}: console ${message.params.type}`);
-    if (message.method === 'Runtime.exceptionThrown') complain(`${label}: ${message.params.exceptionDetails.text}`);
-    if (message.method === 'Log.entryAdded') complain(`${label}: ${message.params.entry.text}`);
-    if (message.method === 'Network.requestWillBeSent') {
-      const url = message.params.request.url;
-      if (!url.startsWith('data:') && url !== pathToFileURL(join(folder, file)).href) complain(`${label}: loads ${url}`);
-    }
+  const page = await browser.newPage(screen, scheme);
+  const label = `${file} on a ${screen.name}, ${scheme}`, address = pathToFileURL(join(folder, file)).href;
+  page.watch({
+    onmessage: (text) => complain(`${label}: ${text}`),
+    onrequest: (url) => { if (!url.startsWith('data:') && url !== address) complain(`${label}: loads ${url}`); },
   });
-  for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await page(`${domain}.enable`);
-  await page('Emulation.setDeviceMetricsOverride',
-    { width: screen.width, height: screen.height, deviceScaleFactor: 1, mobile: screen.mobile });
-  await page('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
-  await page('Page.navigate', { url: pathToFileURL(join(folder, file)).href });
-  await load;
-  return { page, label, close: () => send('Target.closeTarget', { targetId }) };
+  await page.open(address);
+  return { page, label };
 }
 
 // What the page says about itself; run inside it.
@@ -86,18 +46,16 @@ function inspect() {
   document.getElementById('show-all')?.click();
   const svgText = [...document.querySelectorAll('svg.chart text')].filter(visible);
   const letters = svgText.map((text) => text.getBoundingClientRect().height);
-  return JSON.stringify({
+  return {
     width: root.clientWidth, scrollWidth: root.scrollWidth, tooWide: tooWide.slice(0, 5), rows, filtered,
     charts: shown('svg.chart:not(.sample)'), tables: shown('table'), cells: shown('rect.cell'),
     pictures: shown('svg.picture'), smallest: letters.length === 0 ? 99 : Math.min(...letters), background: getComputedStyle(document.body).backgroundColor,
-  });
+  };
 }
 
 async function check(file, screen, scheme) {
-  const { page, label, close } = await openPage(file, screen, scheme);
-  const answer = await page('Runtime.evaluate', { expression: `(${inspect})()`, returnByValue: true });
-  if (answer.exceptionDetails) throw new Error(`${label}: ${answer.exceptionDetails.exception.description}`);
-  const seen = JSON.parse(answer.result.value);
+  const { page, label } = await openPage(file, screen, scheme);
+  const seen = await page.evaluate(inspect);
   if (seen.width !== screen.width) complain(`${label}: ${seen.width} pixels wide, not ${screen.width}`);
   if (seen.scrollWidth > seen.width) complain(`${label}: ${seen.scrollWidth} pixels wide, the screen has ${seen.width}`);
   if (seen.tooWide.length > 0) complain(`${label}: past the right edge: ${seen.tooWide.join(' ')}`);
@@ -115,12 +73,8 @@ async function check(file, screen, scheme) {
     complain(`${label}: ${seen.cells} cells of the heat map, not 36`);
   }
   if (seen.smallest < 9) complain(`${label}: letters only ${seen.smallest} pixels high`);
-  if (screenshots) {
-    mkdirSync(screenshots, { recursive: true });
-    const { data } = await page('Page.captureScreenshot', { captureBeyondViewport: true, format: 'jpeg', quality: 80 });
-    writeFileSync(join(screenshots, `${file.split('/')[0]}_${screen.name}_${scheme}.jpg`), Buffer.from(data, 'base64'));
-  }
-  await close();
+  if (screenshots) await page.screenshot(join(screenshots, `${file.split('/')[0]}_${screen.name}_${scheme}.jpg`));
+  await page.close();
   return seen.background;
 }
 
@@ -139,6 +93,5 @@ try {
 }
 problems.forEach((problem) => console.log(problem));
 console.log(problems.length === 0 ? `${pages.length} pages are fine on a phone and a desktop` : `${problems.length} problems`);
-await send('Browser.close').catch(() => {});
-browser.kill();
+await browser.close();
 process.exitCode = problems.length === 0 ? 0 : 1;

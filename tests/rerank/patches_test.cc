@@ -162,6 +162,29 @@ TEST_F(PatchRerankerTest, KeptFeaturesCompareAsTheFeatures) {
   }
 }
 
+TEST_F(PatchRerankerTest, SaysOfEachCellHowAlikeWhatWasFoundIs) {
+  const auto prepared = reranker_->prepare(pack(reranker_->extract(view_)));
+  EXPECT_TRUE(prepared->likeness().cells.empty());  // nothing was compared
+  const auto compared = [&](const PatchFeatures& place) {
+    prepared->compare(pack(reranker_->extract(place)));
+    return prepared->likeness().cells;
+  };
+  const std::vector<float> itself = compared(view_);
+  ASSERT_EQ(itself.size(), 18u * 30);
+  EXPECT_NEAR(*std::ranges::min_element(itself), 1, 1e-5);
+  // Rows 2 and columns 5 from the border on are shared, and so is all around them two cells on.
+  const std::vector<float> shifted = compared(window(scene_, 60, 12, 15, 18, 30));
+  for (int y = 2; y < 18; ++y)
+    for (int x = 5; x < 30; ++x) EXPECT_GT(shifted[y * 30 + x], y >= 6 && x >= 9 ? 0.95 : 0.3);
+  EXPECT_LT(shifted[0], 0.3);
+  // On the query's grid, whatever the place's is.
+  ASSERT_EQ(compared(window(scene_, 60, 12, 15, 9, 15)).size(), 18u * 30);
+  // Nothing is like a picture without texture.
+  const std::vector<float> flat = compared({Matrix(18 * 30, kDim, 0.3f), 18, 30, {}});
+  ASSERT_EQ(flat.size(), 18u * 30);
+  EXPECT_EQ(*std::ranges::max_element(flat), 0);
+}
+
 TEST_F(PatchRerankerTest, RefusesWhatWasKeptOtherwise) {
   const LocalFeatures kept = reranker_->extract(view_);
   LocalFeatures halves = kept;
@@ -247,13 +270,14 @@ TEST_F(PatchRerankerTest, SameBitsForAnyNumberOfThreads) {
   for (const double value : together) EXPECT_EQ(value, alone);
 }
 
+std::vector<int> places(const std::vector<Match>& ordered) {
+  std::vector<int> list;
+  for (const Match& match : ordered) list.push_back(match.place);
+  return list;
+}
+
 TEST(PatchRerankOrder, IsByPatchesMovedALittleByTheCosine) {
   const std::vector<Match> matches = {{7, 0.9f}, {3, 0.8f}, {5, 0.7f}};
-  const auto places = [](const std::vector<Match>& ordered) {
-    std::vector<int> list;
-    for (const Match& match : ordered) list.push_back(match.place);
-    return list;
-  };
   PatchRerankOptions options;
   options.rerank_d = 32;
   options.rerank_cosine_weight = 0;
@@ -269,6 +293,47 @@ TEST(PatchRerankOrder, IsByPatchesMovedALittleByTheCosine) {
   EXPECT_FLOAT_EQ(make_patch_reranker(8, options)->reorder({{1, .5f}}, {.3})[0].score, 0.3f);
   EXPECT_TRUE(make_patch_reranker(8, options)->reorder({}, {}).empty());
   EXPECT_THROW(make_patch_reranker(8, options)->reorder(matches, {0.1}), std::invalid_argument);
+}
+
+TEST(PatchRerankOrder, CountsWhatSetsAPlaceApart) {
+  PatchRerankOptions options;
+  options.rerank_d = 32;
+  options.rerank_cosine_weight = 0;
+  const auto reranker = make_patch_reranker(8, options);
+  const std::vector<Match> matches = {{7, 0.9f}, {3, 0.8f}, {5, 0.7f}};
+  const std::vector<double> scores = {0.31, 0.3, 0.29};
+  // All have the same road; 5 alone has what the last two cells show.
+  const std::vector<Likeness> likenesses = {{{0.9f, 0.9f, 0.3f, 0.2f}, 0.1},
+                                            {{0.9f, 0.9f, 0.3f, 0.2f}, 0.1},
+                                            {{0.9f, 0.9f, 0.7f, 0.5f}, 0.1}};
+  const std::vector<Match> ordered = reranker->reorder(matches, scores, likenesses);
+  EXPECT_EQ(places(ordered).front(), 5);
+  EXPECT_FLOAT_EQ(ordered.front().score, 0.29f);  // its own
+
+  // More of what all show changes nothing, nor does how alike all of it is.
+  std::vector<Likeness> more = likenesses;
+  for (Likeness& one : more) one.cells.insert(one.cells.end(), 5, 0.8f);
+  const std::vector<Match> again = reranker->reorder(matches, scores, more);
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    EXPECT_EQ(again[i].place, ordered[i].place);
+    EXPECT_NEAR(again[i].score, ordered[i].score, 1e-6);
+  }
+}
+
+TEST(PatchRerankOrder, IsByScoreWhereNothingSetsPlacesApart) {
+  const auto reranker = make_patch_reranker(8);
+  const std::vector<Match> matches = {{7, 0.9f}, {3, 0.8f}, {5, 0.7f}};
+  const std::vector<double> scores = {0.1, 0.4, 0.5};
+  const std::vector<Match> plain = reranker->reorder(matches, scores);
+  for (const std::vector<Likeness>& likenesses :
+       {std::vector<Likeness>(3, {{0.5f, 0.2f}, 0.1}),  // all the same
+        std::vector<Likeness>(3),                       // not known
+        std::vector<Likeness>{{{0.5f}, 0.1}, {{0.1f, 0.2f}, 0.1}, {}}}) {
+    const std::vector<Match> ordered = reranker->reorder(matches, scores, likenesses);
+    EXPECT_EQ(places(ordered), places(plain));
+    for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(ordered[i].score, plain[i].score);
+  }
+  EXPECT_FLOAT_EQ(reranker->reorder({{1, .5f}}, {.3}, {{{0.4f, 0.6f}, 0.1}})[0].score, 0.3f);
 }
 
 TEST(PatchRerankOptions, AreChecked) {

@@ -12,7 +12,7 @@ complain() { echo "$*"; failed=1; }
 only_in() {  # pattern folder-or-file...
   local pattern=$1 folder file
   shift
-  for file in $(grep -rlE "#include [<\"]($pattern)" src include || true); do
+  for file in $(grep -rlE "#include [<\"]($pattern)" src include python || true); do
     folder=$(dirname "$file")
     case " $* " in *" $folder "* | *" $file "*) ;; *) complain "$file includes $pattern, which lives in: $*" ;; esac
   done
@@ -21,15 +21,19 @@ only_in 'jpeglib|jerror|png\.h|tiff|webp/' src/image
 only_in 'opencv' include/ria/opencv.h
 only_in 'dnnl|cblas' src/nn
 only_in 'sqlite' src/index
+only_in 'libpq' src/index/postgres
 only_in 'hdf5|H5' src/store/hdf5
-only_in 'openssl' src/util
+only_in 'openssl' src/util src/serve/http
+only_in 'httplib' src/serve/http
 only_in 'dlfcn' src/util
 only_in 'zlib' src/archive
 only_in 'curl/' src/fetch/curl
 only_in 'torch/(csrc|torch|version)|ATen|c10|gloo' src/train/torch
 only_in 'onnxruntime' src/backbone/onnx
+only_in 'faiss' src/optimise/faiss
 only_in 'CLI/' src/cli
 only_in 'omp.h' src/nn src/util
+only_in 'pybind11' python/src
 
 while read -r folder allowed; do
   while IFS=: read -r file used; do
@@ -52,7 +56,7 @@ for header in include/ria/*.h; do
   g++ -std=c++20 -fsyntax-only -Iinclude -I"$include_dir" -isystem /usr/include/eigen3 -include "$header" -x c++ /dev/null ||
     complain "$header does not compile alone"
 done
-for file in $(git ls-files '*.cc' '*.h' '*.sh' '*.cmake' '*CMakeLists.txt' run); do
+for file in $(git ls-files '*.cc' '*.h' '*.sh' '*.cmake' '*CMakeLists.txt' '*.py' '*.pyi' run); do
   head -2 "$file" | grep -q 'SPDX-License-Identifier: MIT' || complain "$file has no SPDX line"
 done
 exit $failed

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Runs every line of the README's sh blocks in order, as a reader would, and checks that its C++ lines stand
-# in the example that is built. Exit 77: skipped, because the weights are missing.
+# in the example that is built and that its Python runs. Exit 77: skipped, because the weights are missing.
 set -euo pipefail
 source_dir=$1
 build_dir=$2
@@ -26,3 +26,6 @@ while IFS= read -r line; do
     { echo "README.md shows C++ that examples/recognize.cc does not have: $line"; exit 1; }
 done < <(block cpp)
 "$build_dir/recognize" street/database "$(ls -d street/queries/* | head -1)" | grep -q street/database
+if [ -d "$build_dir/python/ria" ]; then
+  { block python; echo 'print(places[numbers[0]].name, scores[0])'; } | PYTHONPATH=$build_dir/python /usr/bin/python3 | grep street/database
+fi
