@@ -81,7 +81,7 @@ struct SearchInfo {
   int probes = 0;         ///< lists a query looks into
   int ef = 0;             ///< places of the graph that a query keeps in sight
   int refined = 0;        ///< places a query, whose descriptors are compared
-  double recall = 1;      ///< share of held-out places whose nearest other place is found
+  double recall = 1;      ///< share of held-out pictures whose nearest place is found
   int held_out = 0;       ///< how many those were
   std::size_t bytes = 0;  ///< of the structure
   std::string note;       ///< of a server, or why a structure is not used; one line

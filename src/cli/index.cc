@@ -38,7 +38,7 @@ void print_search(const SearchInfo& info) {
              how,
              info.refined,
              info.bytes / static_cast<std::size_t>(std::max(1, info.places)));
-  fmt::print("recall          {:.3f} of {} held-out places find what exact search finds\n",
+  fmt::print("recall          {:.3f} of {} held-out pictures find what exact search finds\n",
              info.recall,
              info.held_out);
 }

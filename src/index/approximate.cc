@@ -82,11 +82,6 @@ bool Approximate::follow(const MapStore& store) {
   return true;
 }
 
-void Approximate::assume_sound() {
-  sound_.assign(candidates->file.blocks().size(), true);
-  gone_.assign(static_cast<std::size_t>(end()), false);
-}
-
 /// A file that was rewritten by other means has all its pages elsewhere.
 bool Approximate::sample_is_sound(const MapStore& store) const {
   const auto blocks = candidates->file.blocks();
@@ -117,15 +112,13 @@ void Approximate::remove(const std::vector<int>& places) {
 
 Approximate::Found Approximate::find(const Matrix& queries,
                                      int k,
-                                     const SearchOptions& options,
-                                     int without) const {
+                                     const SearchOptions& options) const {
   const auto allowed = [&](int place) {
-    return place < options.before && place != without && has(place) &&
-           (!options.allowed || options.allowed(place));
+    return place < options.before && has(place) && (!options.allowed || options.allowed(place));
   };
   Found found;
   for (int q = 0; q < queries.rows(); ++q) {
-    found.push_back(candidates->find(queries.row(q), k, allowed, without));
+    found.push_back(candidates->find(queries.row(q), k, allowed));
   }
   return found;
 }

@@ -30,13 +30,10 @@ class Approximate {
   /// Places have been removed; false: too little is left as it was. Within a transaction.
   bool follow(const MapStore& store);
   void remove(const std::vector<int>& places);
-  /// Without looking at the map: it is what the structure was just made of.
-  void assume_sound();
   bool has(int place) const { return place < end() && !gone_[static_cast<std::size_t>(place)]; }
 
   using Found = std::vector<std::vector<CodedPlace>>;  ///< of each query
-  /// `without` a place, see Candidates.
-  Found find(const Matrix& queries, int k, const SearchOptions& options, int without = -1) const;
+  Found find(const Matrix& queries, int k, const SearchOptions& options) const;
   /// The k most alike of the candidates. Within a transaction; `changed`: the file is not the one
   /// that was last followed.
   std::vector<std::vector<Match>> refine(

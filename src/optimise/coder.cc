@@ -16,6 +16,7 @@ namespace ria {
 namespace {
 
 constexpr int kReduced = 256, kPairs = 64, kDegree = 16;
+constexpr std::int64_t kCodeBytes = 384'000'000;
 constexpr int kPcaRows = 16384;
 constexpr int kRowsOfCentre = 64;
 constexpr int kTableRows = 65536;
@@ -44,10 +45,12 @@ SearchShape choose_shape(SearchKind kind, int places, int dim, std::int64_t max_
     return shape;
   }
   shape.pairs = std::max(1, std::min(kPairs, shape.reduced / 2));
-  // Codes may take half of the memory.
-  while (shape.pairs > 4 && std::int64_t{places} * (shape.pairs + 8) > max_memory / 2) {
-    shape.pairs /= 2;
-  }
+  // Codes may take half of the memory, and are read in some milliseconds.
+  const auto too_many = [&] {
+    return std::int64_t{places} * (shape.pairs + 8) > max_memory / 2 ||
+           std::int64_t{places} * shape.pairs > kCodeBytes;
+  };
+  while (shape.pairs > 4 && too_many()) shape.pairs /= 2;
   shape.lists = power_below(1.5 * std::sqrt(static_cast<double>(places)));
   return shape;
 }
@@ -69,18 +72,13 @@ void Coder::reduce(const Blocks& blocks, std::int64_t max_memory, const FaissFun
   const int dim = shape_.dim, reduced = shape_.reduced;
   const auto most = static_cast<int>(
       std::clamp<std::int64_t>(max_memory / 8 / (4 * std::int64_t{dim}), 1024, kPcaRows));
-  const Sample some = sample(blocks, dim <= 4096 ? most : std::min(most, 4096), kPcaBlocks, false);
+  const Matrix some = sample(blocks, dim <= 4096 ? most : std::min(most, 4096), kPcaBlocks, false);
   std::vector<float> mean(static_cast<std::size_t>(dim)), variances(reduced);
   EigenMatrix directions(reduced, dim);
   {
     const OneThread same_bits;
-    faiss.pca(some.rows.data(),
-              some.rows.rows(),
-              dim,
-              reduced,
-              mean.data(),
-              directions.data(),
-              variances.data());
+    faiss.pca(
+        some.data(), some.rows(), dim, reduced, mean.data(), directions.data(), variances.data());
   }
   std::ranges::copy(mean, writable(model_.mean));
   // A strong direction and a weak one share a part, so that all parts have about as much to tell.
@@ -95,14 +93,14 @@ void Coder::reduce(const Blocks& blocks, std::int64_t max_memory, const FaissFun
     writable(model_.variances)[i] = variances[from];
     inside += variances[from];
   }
-  for (int r = 0; r < some.rows.rows(); ++r) {
+  for (int r = 0; r < some.rows(); ++r) {
     for (int i = 0; i < dim; ++i) {
-      const double off = some.rows.row(r)[i] - mean[i];
+      const double off = some.row(r)[i] - mean[i];
       all += off * off;
     }
   }
-  writable(model_.variances)[reduced] = static_cast<float>(
-      std::max(0.0, all / some.rows.rows() - inside) / std::max(1, dim - reduced));
+  writable(model_.variances)[reduced] =
+      static_cast<float>(std::max(0.0, all / some.rows() - inside) / std::max(1, dim - reduced));
 }
 
 void Coder::make_lists(const Blocks& blocks,
@@ -120,7 +118,7 @@ void Coder::make_lists(const Blocks& blocks,
     const int each = (wanted + used - 1) / used;
     for (int b = 0; b < used; ++b) {
       const Blocks one(blocks.store(), {blocks.all()[std::int64_t{b} * blocks.count() / used]});
-      const EigenMatrix some = project(sample(one, each, 1, false).rows);
+      const EigenMatrix some = project(sample(one, each, 1, false));
       rows.insert(rows.end(), some.data(), some.data() + some.size());
     }
     projected = ConstRows(rows.data(), static_cast<Eigen::Index>(rows.size()) / reduced, reduced);

@@ -2,27 +2,37 @@
 #include "optimise/measure.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "index/approximate.h"
+#include "structure/candidates.h"
 
 namespace ria {
 
 namespace {
 
-constexpr double kGoodRecall = 0.99;
-constexpr int kMostRefined = 512, kFewestRefined = 32;
+constexpr double kGoodRecall = 0.995;
+constexpr int kFewestProbes = 4, kMostRefined = 1024, kFewestRefined = 32;
 
 class Trial {
  public:
-  Trial(const std::filesystem::path& body, const MapStore& store, const HeldOut& held_out)
-      : store_(store), held_out_(held_out), search_(SearchFile::open_body(body, {})) {
-    search_.assume_sound();
+  Trial(const std::filesystem::path& body, const HeldOut& held_out)
+      : held_out_(held_out), candidates_(Candidates::of(SearchFile::open_body(body, {}))) {}
+
+  const SearchShape& shape() const { return candidates_->file.shape(); }
+  bool graph() const { return shape().kind == SearchKind::kGraph; }
+  /// Where there is no more to look into.
+  int most_probes() const { return std::max(1, graph() ? shape().places : shape().lists); }
+  /// A graph refines none that it does not keep in sight.
+  int refined_of(int probes, int refined) const {
+    return graph() ? std::min(refined, probes) : refined;
   }
 
-  SearchFile& file() { return search_.candidates->file; }
-  void set(const SearchMeasure& measure) { file().set_measure(measure); }
-  /// Share of the held-out places in [first, end) whose nearest other place is found.
-  double recall(std::size_t first, std::size_t end) const {
+  /// Share of the pictures in [first, end) whose nearest place is among those that are refined.
+  double recall(int probes, int refined, std::size_t first, std::size_t end) {
+    SearchMeasure measure;
+    measure.probes = probes;
+    measure.refined = refined_of(probes, refined);
+    candidates_->file.set_measure(measure);
     int found = 0, all = 0;
     for (std::size_t q = first; q < end; ++q) {
       if (held_out_.nearest[q].place < 0) continue;
@@ -34,51 +44,66 @@ class Trial {
 
  private:
   bool finds(std::size_t q) const {
-    const auto row = held_out_.rows.row(static_cast<int>(q));
-    const Matrix query(1, held_out_.rows.cols(), {row.begin(), row.end()});
-    std::vector<std::vector<Match>> answers;
-    store_.database().reading([&] {
-      const auto found = search_.find(query, 1, {}, held_out_.places[q]);
-      answers = search_.refine(store_, query, found, 1, true);
-    });
-    return !answers[0].empty() && answers[0][0].score >= held_out_.nearest[q].score;
+    const auto found =
+        candidates_->find(held_out_.queries.row(static_cast<int>(q)), 1, [](int) { return true; });
+    return std::ranges::binary_search(found, held_out_.nearest[q].place, {}, &CodedPlace::place);
   }
 
-  const MapStore& store_;
   const HeldOut& held_out_;
-  Approximate search_;
+  std::unique_ptr<Candidates> candidates_;
 };
 
-/// Where there is no more to look into.
-int most_probes(const SearchShape& shape) {
-  return std::max(1, shape.kind == SearchKind::kGraph ? shape.places : shape.lists);
+/// The least that is good, to an eighth, if more is never worse.
+template <typename Good>
+int least(int from, int most, Good good) {
+  int low = 0, high = std::min(from, most);
+  while (high < most && !good(high)) {
+    low = high;
+    high = std::min(2 * high, most);
+  }
+  while (high - low > std::max(1, high / 8)) {
+    const int middle = low + (high - low) / 2;
+    (good(middle) ? high : low) = middle;
+  }
+  return high;
 }
 
 }  // namespace
 
-SearchMeasure measured(const std::filesystem::path& body,
-                       const MapStore& store,
-                       const HeldOut& held_out) {
-  Trial trial(body, store, held_out);
-  const std::size_t all = held_out.places.size(), half = all / 2;
-  const SearchShape& shape = trial.file().shape();
-  const bool graph = shape.kind == SearchKind::kGraph;
-  const int most = most_probes(shape);
-  SearchMeasure measure;
-  const auto good_with = [&](int probes, int refined) {
-    measure.probes = std::min(probes, most);
-    // A graph refines none that it does not keep in sight.
-    measure.refined = graph ? std::min(refined, measure.probes) : refined;
-    trial.set(measure);
-    return trial.recall(0, half) >= kGoodRecall;
+Matrix seen_again(const Matrix& places) {
+  const int count = places.rows();
+  Matrix seen = places;
+  for (int i = 0; i < count; ++i) {
+    const auto a = places.row((i + count / 3) % count), b = places.row((i + 2 * count / 3) % count);
+    double squares = 1e-30;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      float& value = seen.row(i)[j];
+      value += a[j] - b[j];
+      squares += double{value} * value;
+    }
+    for (float& value : seen.row(i)) value /= static_cast<float>(std::sqrt(squares));
+  }
+  return seen;
+}
+
+SearchMeasure measured(const std::filesystem::path& body, const HeldOut& held_out) {
+  Trial trial(body, held_out);
+  const std::size_t all = held_out.nearest.size(), half = all / 2;
+  const int most = trial.most_probes();
+  // What codes alone cannot tell, more lists do not find.
+  const double goal = std::min(kGoodRecall, trial.recall(most, kMostRefined, 0, half));
+  const auto good = [&](int probes, int refined) {
+    return trial.recall(probes, refined, 0, half) >= goal;
   };
-  int probes = graph ? kFewestRefined : 4, refined = kMostRefined;
-  while (!good_with(probes, refined) && probes < most) probes *= 2;
-  refined = std::min(refined, std::max(measure.refined, kFewestRefined));
-  while (refined > kFewestRefined && good_with(probes, refined / 2)) refined /= 2;
-  good_with(probes, refined);
+  SearchMeasure measure;
+  measure.probes = least(trial.graph() ? kFewestRefined : kFewestProbes, most, [&](int probes) {
+    return good(probes, kMostRefined);
+  });
+  measure.refined = trial.refined_of(
+      measure.probes,
+      least(kFewestRefined, kMostRefined, [&](int n) { return good(measure.probes, n); }));
   measure.held_out = static_cast<std::int32_t>(all - half);
-  measure.recall = static_cast<float>(trial.recall(half, all));
+  measure.recall = static_cast<float>(trial.recall(measure.probes, measure.refined, half, all));
   return measure;
 }
 

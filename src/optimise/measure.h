@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: MIT
-// What a search structure finds of places that nothing was trained with.
+// What a search structure finds of pictures that nothing was trained with.
 #pragma once
 
 #include <filesystem>
 #include <vector>
 
-#include "index/store.h"
+#include "ria/map.h"
 #include "ria/matrix.h"
 #include "structure/search_file.h"
 
 namespace ria {
 
-/// Places that look for the other place nearest to them.
+/// Of some places, far from each other, a picture each that another day may show of them: what sets
+/// two of the others apart happens to it. Places themselves, who have their neighbours along a
+/// street, would be found too easily.
+Matrix seen_again(const Matrix& places);
+
+/// Pictures that look for the place nearest to them.
 struct HeldOut {
-  std::vector<int> places;
-  Matrix rows;
+  Matrix queries;
   std::vector<Match> nearest;  ///< what is right
 };
 
-/// As few lists, or places in sight, and descriptors as one half of the places allow; the recall is
-/// that of the other half. `body` is of that map and has no footer yet.
-SearchMeasure measured(const std::filesystem::path& body,
-                       const MapStore& store,
-                       const HeldOut& held_out);
+/// As few lists, or places in sight, and descriptors as one half of the pictures allow; the recall
+/// is that of the other half. `body` is of that map and has no footer yet.
+SearchMeasure measured(const std::filesystem::path& body, const HeldOut& held_out);
 
 }  // namespace ria

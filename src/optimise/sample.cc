@@ -19,11 +19,10 @@ MapStore::LiveBlock Blocks::read(int i) const {
   return block;
 }
 
-Sample sample(const Blocks& blocks, int wanted, int most_blocks, bool held_out) {
+Matrix sample(const Blocks& blocks, int wanted, int most_blocks, bool held_out) {
   const int used = std::clamp(std::min(most_blocks, wanted), 1, blocks.count());
   const int each = (wanted + used - 1) / used;
   EncodedRows rows;
-  Sample some;
   for (int b = 0; b < used; ++b) {
     const auto at = static_cast<int>(std::int64_t{b} * blocks.count() / used);
     const MapStore::LiveBlock block = blocks.read(at);
@@ -33,13 +32,11 @@ Sample sample(const Blocks& blocks, int wanted, int most_blocks, bool held_out) 
     }
     const int taken = std::min<int>(each, static_cast<int>(choice.size()));
     for (int i = 0; i < taken; ++i) {
-      const int row = choice[std::int64_t{i} * std::ssize(choice) / taken];
-      some.places.push_back(block.places[row]);
-      rows.append(block.rows, row, blocks.store().form());
+      rows.append(
+          block.rows, choice[std::int64_t{i} * std::ssize(choice) / taken], blocks.store().form());
     }
   }
-  some.rows = decode(rows, blocks.store().form());
-  return some;
+  return decode(rows, blocks.store().form());
 }
 
 }  // namespace ria

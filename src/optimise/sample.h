@@ -16,7 +16,6 @@ inline constexpr int kHeldOutEvery = 8;
 class Blocks {
  public:
   Blocks(const MapStore& store, std::vector<SearchBlock> all)
-
       : store_(&store), all_(std::move(all)) {}
 
   const MapStore& store() const { return *store_; }
@@ -30,12 +29,7 @@ class Blocks {
   std::vector<SearchBlock> all_;
 };
 
-struct Sample {
-  std::vector<int> places;
-  Matrix rows;
-};
-
 /// About so many places, of at most `blocks` blocks.
-Sample sample(const Blocks& blocks, int wanted, int most_blocks, bool held_out);
+Matrix sample(const Blocks& blocks, int wanted, int most_blocks, bool held_out);
 
 }  // namespace ria

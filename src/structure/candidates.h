@@ -30,12 +30,10 @@ class Candidates {
   /// Whether a place may be an answer; asked from several threads at once.
   using Allowed = std::function<bool(int place)>;
   /// The `wanted` most promising places, of rising number, found as the measure says; with more
-  /// work where that finds fewer. The same for any number of threads. A graph does not walk over
-  /// the place `without`, as if it had never been there; it is not allowed either.
+  /// work where that finds fewer. The same for any number of threads.
   virtual std::vector<CodedPlace> find(std::span<const float> query,
                                        int wanted,
-                                       const Allowed& allowed,
-                                       int without = -1) const = 0;
+                                       const Allowed& allowed) const = 0;
 
   /// Mean and standard deviation of the cosines with all places, as far as the sample told.
   std::pair<double, double> spread(std::span<const float> query) const;

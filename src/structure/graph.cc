@@ -167,13 +167,12 @@ void Beam::show(const Near& near, std::size_t wide) {
   std::ranges::push_heap(open_, farther);
 }
 
-std::vector<Near>& Beam::search(int level, int entry, int wide, int without) {
+std::vector<Near>& Beam::search(int level, int entry, int wide) {
   const auto most = static_cast<std::size_t>(wide);
   seen_.clear();
   open_.clear();
   best_.clear();
   seen_.insert(entry);
-  if (without >= 0) seen_.insert(without);
   show(query.compare(*graph_, entry), most);
   while (!open_.empty()) {
     std::ranges::pop_heap(open_, farther);
@@ -193,9 +192,9 @@ std::vector<Near>& Beam::search(int level, int entry, int wide, int without) {
   return best_;
 }
 
-int Beam::descend(int from, int to, int without) {
-  int node = without == 0 ? 1 : 0;
-  for (int level = from; level > to; --level) node = search(level, node, 1, without)[0].node;
+int Beam::descend(int from, int to) {
+  int node = 0;
+  for (int level = from; level > to; --level) node = search(level, node, 1)[0].node;
   return node;
 }
 

@@ -121,9 +121,9 @@ class Beam {
   GraphQuery query;
 
   /// From level `from` down to the one above `to`, always to the nearest.
-  int descend(int from, int to, int without = -1);
-  /// The `wide` nearest of a level, in no order. The node `without` is as if it were not there.
-  std::vector<Near>& search(int level, int entry, int wide, int without = -1);
+  int descend(int from, int to);
+  /// The `wide` nearest of a level, in no order.
+  std::vector<Near>& search(int level, int entry, int wide);
 
  private:
   void show(const Near& near, std::size_t wide);

@@ -18,8 +18,7 @@ class GraphCandidates final : public Candidates {
 
   std::vector<CodedPlace> find(std::span<const float> query,
                                int wanted,
-                               const Allowed& allowed,
-                               int without) const override;
+                               const Allowed& allowed) const override;
 
  private:
   /// All nodes, without their links.
@@ -48,14 +47,8 @@ std::vector<Near> GraphCandidates::scan(GraphQuery& query, const Allowed& allowe
 
 std::vector<CodedPlace> GraphCandidates::find(std::span<const float> query,
                                               int wanted,
-                                              const Allowed& allowed,
-                                              int without) const {
+                                              const Allowed& allowed) const {
   const Graph& graph = file.graph();
-  int missing = -1;
-  if (without >= 0) {
-    const auto at = std::ranges::find(graph.places(), without);
-    if (at != graph.places().end()) missing = static_cast<int>(at - graph.places().begin());
-  }
   Beam beam(graph);
   beam.query.set(from_mean(project(query)));
   // Where many places are not allowed, those that are shall be as good.
@@ -68,8 +61,8 @@ std::vector<CodedPlace> GraphCandidates::find(std::span<const float> query,
     if (all) {
       found = scan(beam.query, allowed);
     } else {
-      const int entry = beam.descend(graph.shape().levels() - 1, 0, missing);
-      found = beam.search(0, entry, static_cast<int>(wide), missing);
+      const int entry = beam.descend(graph.shape().levels() - 1, 0);
+      found = beam.search(0, entry, static_cast<int>(wide));
       keep_allowed(found, allowed);
     }
     if (all || found.size() >= enough) break;

@@ -17,6 +17,13 @@ bool better(const CodedPlace& a, const CodedPlace& b) {
   return a.score > b.score || (a.score == b.score && a.place < b.place);
 }
 
+/// Of sums of one table entry a part, which fit into 15 bits.
+int largest(std::span<const std::uint16_t, kCodeGroup> sums) {
+  std::int16_t most = 0;
+  for (const std::uint16_t sum : sums) most = std::max(most, static_cast<std::int16_t>(sum));
+  return most;
+}
+
 double product(std::span<const float> a, std::span<const float> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
@@ -28,8 +35,7 @@ class ListCandidates final : public Candidates {
 
   std::vector<CodedPlace> find(std::span<const float> query,
                                int wanted,
-                               const Allowed& allowed,
-                               int without) const override;
+                               const Allowed& allowed) const override;
 
  private:
   struct Tables;
@@ -130,12 +136,20 @@ std::vector<std::pair<float, int>> ListCandidates::lists_by_distance(
 void ListCandidates::scan_list(int list, float base, const Tables& tables, Collector& to) const {
   const int begin = list == 0 ? 0 : file.list_ends()[list - 1], end = file.list_ends()[list];
   const auto scan = scan_kernels().front()->codes;
+  const auto score_of = [&](int sum) { return base + tables.step * static_cast<float>(sum); };
   std::uint16_t sums[kCodeGroup];
   for (int g = begin; g < end; ++g) {
     const CodeGroup group = file.group(g);
+    if (g + 1 < end) {  // it begins a page of its own, which the CPU does not see coming
+      const std::uint8_t* next = file.group(g + 1).codes;
+      for (int pair = 0; pair < file.shape().pairs; ++pair)
+        __builtin_prefetch(next + pair * kCodeGroup);
+    }
     scan({group.codes, tables.entries.data(), file.shape().pairs, sums});
+    // Most groups have nothing that is good enough.
+    if (!(score_of(largest(sums)) >= to.threshold)) continue;
     for (int i = 0; i < kCodeGroup; ++i) {
-      const float score = base + tables.step * static_cast<float>(sums[i]);
+      const float score = score_of(sums[i]);
       // Of equals all stay until the end, where numbers decide.
       if (!(score >= to.threshold) || group.places[i] < 0) continue;
       to.add({score, group.places[i], group.scales[i]});
@@ -196,8 +210,7 @@ std::size_t ListCandidates::probes_for(const Allowed& allowed) const {
 
 std::vector<CodedPlace> ListCandidates::find(std::span<const float> query,
                                              int wanted,
-                                             const Allowed& allowed,
-                                             int /*without*/) const {
+                                             const Allowed& allowed) const {
   const std::vector<float> projected = project(query);
   std::vector<std::pair<float, int>> lists = lists_by_distance(projected);
   // Where many places are not allowed, those that are shall be as good.

@@ -124,6 +124,28 @@ TEST_P(SearchStructureTest, FindsWhatExactSearchFindsAndSaysHowOften) {
   }
 }
 
+/// As much noise as there is descriptor.
+TEST_P(SearchStructureTest, PicturesOfAnotherDayAreFoundAsOftenAsItSays) {
+  copy_made();
+  const Map map = Map::open(map_), truth = exact();
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  Matrix queries = street_places(0, 200, 0.5f, 1);
+  for (int q = 0; q < queries.rows(); ++q) {
+    double squares = 0;
+    for (float& value : queries.row(q)) {
+      value += normal(random) / std::sqrt(static_cast<float>(kDim));
+      squares += double{value} * value;
+    }
+    for (float& value : queries.row(q)) value /= static_cast<float>(std::sqrt(squares));
+  }
+  const auto found = map.search(queries, 1), right = truth.search(queries, 1);
+  int same = 0;
+  for (int q = 0; q < queries.rows(); ++q) same += found[q][0].place == right[q][0].place;
+  EXPECT_GE(same / 200.0, map.search_info().recall - 0.03);
+  EXPECT_GE(map.search_info().recall, 0.95);
+}
+
 TEST_P(SearchStructureTest, GivesAsManyAnswersAsThereAre) {
   copy_made();
   const Map map = Map::open(map_);
