@@ -162,7 +162,7 @@ std::vector<std::vector<Match>> Approximate::refine(
     Best best(static_cast<std::size_t>(k));
     for (std::size_t i = 0; i < some.size(); ++i) {
       if (!there[i]) continue;
-      best.show({some[i].place, sums[i] * some[i].scale * encoded.scales[q]}, {});
+      best.show({some[i].place, sums[i] * some[i].scale * encoded.scales[q]});
     }
     answers.push_back(std::move(best).sorted());
   }

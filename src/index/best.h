@@ -20,13 +20,17 @@ class Best {
  public:
   explicit Best(std::size_t k) : k_(k) {}
 
-  void show(const Match& match, const SearchOptions& options) {
+  /// Whether it is one of the best so far.
+  bool wants(const Match& match) const {
     // What a damaged file makes of a score, which is no number, is no answer.
-    if (!(match.score >= -std::numeric_limits<float>::max())) return;
-    const bool full = heap_.size() == k_;
-    if (full && !better(match, heap_.front())) return;
+    if (!(match.score >= -std::numeric_limits<float>::max())) return false;
+    return heap_.size() < k_ || better(match, heap_.front());
+  }
+
+  void show(const Match& match, const SearchOptions& options = {}) {
+    if (!wants(match)) return;
     if (options.allowed && !options.allowed(match.place)) return;
-    if (full) {
+    if (heap_.size() == k_) {
       std::pop_heap(heap_.begin(), heap_.end(), better);
       heap_.pop_back();
     }
@@ -35,7 +39,7 @@ class Best {
   }
 
   void show_all(const Best& other) {
-    for (const Match& match : other.heap_) show(match, {});
+    for (const Match& match : other.heap_) show(match);
   }
 
   std::vector<Match> sorted() && {

@@ -239,8 +239,8 @@ std::vector<std::vector<Match>> LocalMap::search(const Matrix& queries,
     const auto others = approximate->refine(from, queries, found, k, changed);
     for (std::size_t q = 0; q < others.size(); ++q) {
       Best best(static_cast<std::size_t>(k));
-      for (const Match& match : answers[q]) best.show(match, {});
-      for (const Match& match : others[q]) best.show(match, {});
+      for (const Match& match : answers[q]) best.show(match);
+      for (const Match& match : others[q]) best.show(match);
       answers[q] = std::move(best).sorted();
     }
   });

@@ -20,17 +20,20 @@ constexpr double kWorthThreads = 1 << 20;  // products
 struct Strip {
   const Rows::Piece* piece;
   int first, count;
+  int before;  ///< rows of all strips before
 };
 
 std::vector<Strip> strips_of(const Rows& rows, int before) {
   std::vector<Strip> strips;
+  int rows_before = 0;
   const int step = static_cast<int>(
       std::clamp<std::size_t>(kStripBytes / rows.form().row_bytes(), 4, kMostStripRows));
   for (const Rows::Piece& piece : rows.pieces()) {
     const auto end =
         static_cast<int>(std::ranges::lower_bound(piece.places, before) - piece.places.begin());
     for (int first = 0; first < end; first += step) {
-      strips.push_back({&piece, first, std::min(step, end - first)});
+      strips.push_back({&piece, first, std::min(step, end - first), rows_before});
+      rows_before += strips.back().count;
     }
   }
   return strips;
@@ -47,6 +50,7 @@ class Scan {
         function_(scan_function(kernels, form_.storage)) {}
 
   int strips() const { return static_cast<int>(strips_.size()); }
+  int rows_before(int strip) const { return strips_[static_cast<std::size_t>(strip)].before; }
   bool worth_threads() const {
     double rows = 0;
     for (const Strip& strip : strips_) rows += strip.count;
@@ -121,18 +125,16 @@ std::vector<std::vector<Match>> scan_nearest(const Rows& rows,
 
 std::vector<Match> scan_all(const Rows& rows, const Matrix& query, const ScanKernels& kernels) {
   const Scan scan(rows, query, std::numeric_limits<int>::max(), kernels);
-  std::vector<std::vector<Match>> parts(static_cast<std::size_t>(scan.strips()));
+  std::vector<Match> all(static_cast<std::size_t>(rows.size()));
 #pragma omp parallel if (scan.worth_threads())
   {
     std::vector<float> scores;
 #pragma omp for schedule(static)
     for (int s = 0; s < scan.strips(); ++s) {
-      scan.run(s, scores, [&](int, const Match& match) { parts[s].push_back(match); });
+      Match* to = all.data() + scan.rows_before(s);
+      scan.run(s, scores, [&](int, const Match& match) { *to++ = match; });
     }
   }
-  std::vector<Match> all;
-  all.reserve(static_cast<std::size_t>(rows.size()));
-  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

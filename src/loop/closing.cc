@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "index/best.h"
 #include "loop/guess.h"
 #include "util/parallel.h"
 
@@ -82,32 +83,37 @@ std::vector<Candidate> Closing::compare(const PackedLocalFeatures& picture,
   return compared;
 }
 
-/// Every place of the map, in one pass.
+/// Every place of the map, in one pass. Only what may be among the best is asked for by odometry.
 Closing::Alike Closing::compare_all(const Descriptor& descriptor, const Window& window) {
   Alike alike;
   Spread spread;
-  const std::vector<int> looked_for = filter_.expected_places();
-  for (const Match& match : map.scores(descriptor)) {
-    if (match.place >= window.passed) break;
-    if (match.place >= window.before) {
-      alike.passed.push_back(match);
-      continue;
-    }
-    spread.add(match.score);
-    if (!way_.may_be_at(match.place)) {
-      forbidden_ = std::max(forbidden_, match.score);
-      continue;
-    }
-    alike.answers.push_back(match);
-    if (std::binary_search(looked_for.begin(), looked_for.end(), match.place)) {
-      alike.expected.push_back(match);
+  const std::vector<Match> scores = map.scores(descriptor);
+  const auto first_from = [&](int place) {
+    return std::ranges::lower_bound(scores, place, {}, &Match::place);
+  };
+  const auto may_be_at = [&](const Match& match) {
+    if (way_.may_be_at(match.place)) return true;
+    forbidden_ = std::max(forbidden_, match.score);
+    return false;
+  };
+  const auto before = first_from(window.before), passed = first_from(window.passed);
+  Best answers(static_cast<std::size_t>(options.candidates));
+  for (auto match = scores.begin(); match != before; ++match) {
+    spread.add(match->score);
+    if (answers.wants(*match) && may_be_at(*match)) answers.show(*match);
+  }
+  alike.answers = std::move(answers).sorted();
+  if (alike.answers.empty()) return alike;
+  alike.passed.assign(before, passed);
+  keep_most_alike(alike.passed, kPassed);
+  for (const int place : filter_.expected_places()) {
+    const auto match = first_from(place);
+    if (match < before && match->place == place && may_be_at(*match)) {
+      alike.expected.push_back(*match);
     }
   }
-  if (alike.answers.empty()) return alike;
   alike.mean = spread.mean();
   alike.deviation = spread.deviation();
-  keep_most_alike(alike.answers, static_cast<std::size_t>(options.candidates));
-  keep_most_alike(alike.passed, kPassed);
   return alike;
 }
 

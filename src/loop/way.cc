@@ -26,8 +26,9 @@ void Way::restore(int place, const Place& known) {
 }
 
 bool Way::may_be_at(int place) const {
+  if (!now_) return true;
   const auto found = kept_.find(place);
-  if (!now_ || found == kept_.end()) return true;
+  if (found == kept_.end()) return true;
   const Point& there = found->second;
   const double apart = std::hypot(now_->x - there.x, now_->y - there.y);
   return apart <= reach_ + drift_ * (now_->driven - there.driven);
