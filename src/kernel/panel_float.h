@@ -15,10 +15,10 @@ inline Vf finished(Vf sum, float* y, float bias, bool accumulate, Activation act
 }
 
 /// Vector by vector: an initialiser would clear memory instead of registers.
-template <typename V, int kUsed>
-inline __attribute__((always_inline)) void zero(V (&tile)[kRows][kUsed]) {
-#pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i) {
+template <typename V, int kCount, int kUsed>
+inline __attribute__((always_inline)) void zero(V (&tile)[kCount][kUsed]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i) {
 #pragma GCC unroll 3
     for (int v = 0; v < kUsed; ++v) tile[i][v] = V{};
   }
@@ -28,20 +28,24 @@ inline __attribute__((always_inline)) void zero(V (&tile)[kRows][kUsed]) {
 /// memory in their order, but the CPU's own prefetching stops at the end of every page.
 constexpr int kLine = 16, kAhead = 512;
 
-/// sums[i][v] += sum_k a[i * row_step + k * step] x[k][v]; kStream: a is read line by line.
-template <int kUsed, bool kStream = false>
+/// sums[i][v] += sum_k a[i * row_step + k * step] x[k][v], for the rows of some groups that are
+/// `stride` floats apart; kStream: a is read line by line.
+template <int kUsed, bool kStream = false, int kGroups = 1>
 inline __attribute__((always_inline)) void multiply_add(const float* a,
                                                         std::int64_t row_step,
                                                         std::int64_t step,
                                                         const float* x,
                                                         int k,
-                                                        Vf (&sums)[kRows][kUsed]) {
+                                                        Vf (&sums)[kGroups * kRows][kUsed],
+                                                        std::int64_t stride = 0) {
   for (int j = 0; j < k; ++j) {
-    if (kStream && j % (kLine / kRows) == 0) __builtin_prefetch(a + kAhead);
+    if (kStream && j % (kLine / kRows) == 0) {
+      for (int g = 0; g < kGroups; ++g) __builtin_prefetch(a + g * stride + kAhead);
+    }
     Vf row[kUsed];
     for (int v = 0; v < kUsed; ++v) row[v] = load(x + v * kWidth);
-    for (int i = 0; i < kRows; ++i) {
-      const float w = a[i * row_step];
+    for (int i = 0; i < kGroups * kRows; ++i) {
+      const float w = a[i / kRows * stride + i % kRows * row_step];
       for (int v = 0; v < kUsed; ++v) sums[i][v] += w * row[v];
     }
     a += step;
@@ -49,6 +53,33 @@ inline __attribute__((always_inline)) void multiply_add(const float* a,
   }
 }
 
+/// Some groups at once.
+template <int kUsed, int kGroups, bool kStream>
+inline __attribute__((always_inline)) void product_groups(const float* weights,
+                                                          std::int64_t row_step,
+                                                          std::int64_t step,
+                                                          std::int64_t stride,
+                                                          const float* x,
+                                                          int k,
+                                                          float* y,
+                                                          const float* bias,
+                                                          const Finish& finish) {
+  for (int line = 0; line < kGroups * kRows * kLanes; line += 16) __builtin_prefetch(y + line, 1);
+  Vf sums[kGroups * kRows][kUsed];
+  zero(sums);
+  multiply_add<kUsed, kStream, kGroups>(weights, row_step, step, x, k, sums, stride);
+#pragma GCC unroll 16
+  for (int i = 0; i < kGroups * kRows; ++i) {
+    const float b = bias != nullptr ? bias[i] : 0.0f;
+#pragma GCC unroll 3
+    for (int v = 0; v < kUsed; ++v) {
+      float* out = y + i * kLanes + v * kWidth;
+      store(out, finished(sums[i][v], out, b, finish.accumulate, finish.activation));
+    }
+  }
+}
+
+/// One vector has too few sums to keep the CPU busy: two groups share it.
 template <int kUsed, bool kStream>
 inline __attribute__((always_inline)) void product_used(const float* weights,
                                                         std::int64_t row_step,
@@ -59,22 +90,72 @@ inline __attribute__((always_inline)) void product_used(const float* weights,
                                                         int k,
                                                         float* y,
                                                         const Finish& finish) {
-  for (int g = 0; g < groups; ++g) {
-    for (int line = 0; line < kRows * kLanes; line += 16) __builtin_prefetch(y + line, 1);
-    Vf sums[kRows][kUsed];
-    zero(sums);
-    multiply_add<kUsed, kStream>(weights, row_step, step, x, k, sums);
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
-      const float bias = finish.bias != nullptr ? finish.bias[g * kRows + i] : 0.0f;
-#pragma GCC unroll 3
-      for (int v = 0; v < kUsed; ++v) {
-        float* out = y + i * kLanes + v * kWidth;
-        store(out, finished(sums[i][v], out, bias, finish.accumulate, finish.activation));
-      }
+  constexpr int kTogether = kUsed == 1 ? 2 : 1;
+  int g = 0;
+  const auto bias = [&] { return finish.bias != nullptr ? finish.bias + g * kRows : nullptr; };
+  const auto out = [&] { return y + static_cast<std::int64_t>(g) * kRows * kLanes; };
+  for (; g + kTogether <= groups; g += kTogether) {
+    product_groups<kUsed, kTogether, kStream>(
+        weights + g * stride, row_step, step, stride, x, k, out(), bias(), finish);
+  }
+  for (; g < groups; ++g) {
+    product_groups<kUsed, 1, kStream>(
+        weights + g * stride, row_step, step, stride, x, k, out(), bias(), finish);
+  }
+}
+
+/// A vector of outputs.
+typedef float Vr __attribute__((vector_size(4 * RIA_ROWS), aligned(4)));
+
+/// Tokens that would leave most of a vector of lanes empty.
+constexpr int kFewTokens = RIA_WIDTH / 4;
+
+/// A few tokens by some groups: outputs are lanes while the sums are made, each in the same order
+/// as elsewhere. What is behind the tokens in their vector is written too, as if it were zero.
+template <int kTokens, int kGroups>
+inline __attribute__((always_inline)) void product_few(const float* weights,
+                                                       std::int64_t stride,
+                                                       const float* x,
+                                                       int k,
+                                                       float* y,
+                                                       const float* bias,
+                                                       const Finish& finish) {
+  Vr sums[kGroups][kTokens];
+  for (int g = 0; g < kGroups; ++g) {
+    for (int t = 0; t < kTokens; ++t) sums[g][t] = Vr{};
+  }
+  for (int j = 0; j < k; ++j) {
+    for (int g = 0; g < kGroups; ++g) {
+      const Vr w = *reinterpret_cast<const Vr*>(weights + g * stride + j * kRows);
+      for (int t = 0; t < kTokens; ++t) sums[g][t] += w * x[j * kLanes + t];
     }
-    weights += stride;
-    y += kRows * kLanes;
+  }
+  for (int i = 0; i < kGroups * kRows; ++i) {
+    Vf row{};
+    for (int t = 0; t < kTokens; ++t) row[t] = sums[i / kRows][t][i % kRows];
+    float* out = y + i * kLanes;
+    const float b = bias != nullptr ? bias[i] : 0.0f;
+    store(out, finished(row, out, b, finish.accumulate, finish.activation));
+  }
+}
+
+template <int kTokens>
+void product_of_few(const float* weights,
+                    std::int64_t stride,
+                    int groups,
+                    const float* x,
+                    int k,
+                    float* y,
+                    const Finish& finish) {
+  constexpr int kTogether = 4;
+  int g = 0;
+  const auto bias = [&] { return finish.bias != nullptr ? finish.bias + g * kRows : nullptr; };
+  const auto out = [&] { return y + static_cast<std::int64_t>(g) * kRows * kLanes; };
+  for (; g + kTogether <= groups; g += kTogether) {
+    product_few<kTokens, kTogether>(weights + g * stride, stride, x, k, out(), bias(), finish);
+  }
+  for (; g < groups; ++g) {
+    product_few<kTokens, 1>(weights + g * stride, stride, x, k, out(), bias(), finish);
   }
 }
 
@@ -88,7 +169,17 @@ void product(const float* weights,
              int tokens,
              float* y,
              const Finish& finish) {
-  switch (vectors_of(tokens)) {
+  const int few = tokens % kWidth, whole = few <= kFewTokens ? tokens / kWidth : vectors_of(tokens);
+  if (few > 0 && few <= kFewTokens) {
+    const int at = whole * kWidth;
+    (few == 1   ? product_of_few<1>
+     : few == 2 ? product_of_few<2>
+     : few == 3 ? product_of_few<3>
+                : product_of_few<4>)(weights, stride, groups, x + at, k, y + at, finish);
+  }
+  switch (whole) {
+    case 0:
+      return;
     case 1:
       return product_used<1, true>(weights, 1, kRows, stride, groups, x, k, y, finish);
     case 2:

@@ -112,6 +112,7 @@ struct PanelKernels {
   int lanes;              ///< tokens of a panel
   int width;              ///< floats of a vector
   int rows;               ///< outputs that packed weights keep together
+  int few_tokens;         ///< so many tokens of a vector take product() little time
   bool fused;             ///< multiplies and adds in one instruction
   int depth;              ///< int8: inputs taken together; packed inputs are padded to a multiple
   int weight_levels;      ///< int8: largest magnitude of a weight

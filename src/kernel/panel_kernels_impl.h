@@ -20,6 +20,7 @@ constexpr PanelKernels make_kernels(const char* name) {
           kLanes,
           kWidth,
           kRows,
+          kFewTokens,
           kFused,
           kDepth,
           kWeightLevels,

@@ -46,14 +46,22 @@ inline Vi nearest(Vf x) {
 /// 2^x, relative error 1e-7; from -126 down it stays at the smallest normal number.
 inline Vf exp2(Vf x) {
   x = max(x, splat(-126.0f));
+#if defined(__AVX512F__) && RIA_WIDTH == 16
+  const Vf whole = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
   const Vf whole = (x + kMagic) - kMagic;
+#endif
   const Vf f = x - whole;
   Vf p = f * 0.001327647129073739f + 0.009675540961325169f;
   p = p * f + 0.05550713092088699f;
   p = p * f + 0.24022120237350464f;
   p = p * f + 0.6931469440460205f;
   p = p * f + 1.0000001192092896f;
+#if defined(__AVX512F__) && RIA_WIDTH == 16
+  return _mm512_scalef_ps(p, whole);
+#else
   return reinterpret_cast<Vf>(reinterpret_cast<Vi>(p) + (nearest(x) << 23));
+#endif
 }
 
 /// x Phi(x), Phi by a rational function of erf with absolute error 4e-7.

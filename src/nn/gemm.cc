@@ -2,8 +2,10 @@
 #include "nn/gemm.h"
 
 #include <cblas.h>
+#include <dnnl.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "nn/one_thread.h"
@@ -12,10 +14,10 @@ namespace ria {
 
 namespace {
 
-// BLAS on several threads splits its work by their number, and with it the order of its sums. Here
-// the split is fixed and each part is one thread's, so that the same picture gives the same bits
-// however many cores work on it.
-constexpr int kBlock = 256;  // rows
+// A product on several threads splits its work by their number, and with it the order of its sums.
+// Here the split is fixed and each part is one thread's, so that the same picture gives the same
+// bits however many cores work on it.
+constexpr Eigen::Index kBlock = 256;  // rows
 
 // Cloned for wider vectors because every value of the features passes through it.
 __attribute__((target_clones("avx512f", "arch=haswell", "default"))) float square_sum(
@@ -37,27 +39,36 @@ __attribute__((target_clones("avx512f", "arch=haswell", "default"))) float squar
 EigenMatrix product(const MatrixView& a, const MatrixView& b) {
   EigenMatrix c(a.rows(), b.cols());
   if (c.size() == 0) return c;
-  const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(b.cols());
-  const int inner = static_cast<int>(a.cols());
 #pragma omp parallel for schedule(static)
-  for (int begin = 0; begin < rows; begin += kBlock) {
-    const OneThread one_thread;
-    cblas_sgemm(CblasRowMajor,
-                CblasNoTrans,
-                CblasNoTrans,
-                std::min(kBlock, rows - begin),
-                columns,
-                inner,
-                1.0f,
-                a.row(begin).data(),
-                static_cast<int>(a.outerStride()),
-                b.data(),
-                static_cast<int>(b.outerStride()),
-                0.0f,
-                c.row(begin).data(),
-                columns);
+  for (Eigen::Index begin = 0; begin < a.rows(); begin += kBlock) {
+    const Eigen::Index rows = std::min(kBlock, a.rows() - begin);
+    multiply(a.middleRows(begin, rows), b, 0, c.middleRows(begin, rows));
   }
   return c;
+}
+
+// oneDNN writes its loops for the CPU it finds; Debian's OpenBLAS knows no AMD processor with
+// AVX-512.
+void multiply(const MatrixView& a, const MatrixView& b, float keep, MatrixSpan c) {
+  if (a.cols() == 0) {
+    c *= keep;
+    return;
+  }
+  const OneThread one_thread;
+  const dnnl_status_t status = dnnl_sgemm('N',
+                                          'N',
+                                          a.rows(),
+                                          b.cols(),
+                                          a.cols(),
+                                          1.0f,
+                                          a.data(),
+                                          a.outerStride(),
+                                          b.data(),
+                                          b.outerStride(),
+                                          keep,
+                                          c.data(),
+                                          c.outerStride());
+  if (status != dnnl_success) throw std::runtime_error("oneDNN could not multiply two matrices");
 }
 
 EigenMatrixD product(const MatrixViewD& a, const MatrixViewD& b) {
@@ -87,8 +98,8 @@ void multiply(const MatrixViewD& a, const MatrixViewD& b, EigenMatrixD& c) {
 // On one core whatever the caller may use: a threaded dsyrk sums in an order that depends on the
 // number of threads, and the same picture must give the same bits on any.
 EigenMatrixD gram(const MatrixViewD& x) {
-  const int rows = static_cast<int>(x.rows()), d = static_cast<int>(x.cols());
-  std::vector<EigenMatrixD> parts((rows + kBlock - 1) / kBlock, EigenMatrixD::Zero(d, d));
+  const auto d = static_cast<int>(x.cols());
+  std::vector<EigenMatrixD> parts((x.rows() + kBlock - 1) / kBlock, EigenMatrixD::Zero(d, d));
 #pragma omp parallel for schedule(static)
   for (int p = 0; p < static_cast<int>(parts.size()); ++p) {
     const OneThread one_thread;
@@ -96,7 +107,7 @@ EigenMatrixD gram(const MatrixViewD& x) {
                 CblasUpper,
                 CblasTrans,
                 d,
-                std::min(kBlock, rows - p * kBlock),
+                static_cast<int>(std::min(kBlock, x.rows() - p * kBlock)),
                 1.0,
                 x.row(p * kBlock).data(),
                 static_cast<int>(x.outerStride()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Matrix products on BLAS. Row-major throughout.
+// Matrix products on oneDNN and BLAS. Row-major throughout.
 #pragma once
 
 #include "ria/eigen.h"
@@ -15,6 +15,9 @@ using MatrixSpan = Eigen::Ref<EigenMatrix, 0, Eigen::OuterStride<>>;
 /// a b
 EigenMatrix product(const MatrixView& a, const MatrixView& b);
 EigenMatrixD product(const MatrixViewD& a, const MatrixViewD& b);
+
+/// c = a b + keep c, on one core.
+void multiply(const MatrixView& a, const MatrixView& b, float keep, MatrixSpan c);
 
 /// c = a b for square matrices already allocated: the inner loop of the Newton-Schulz iteration.
 void multiply(const MatrixViewD& a, const MatrixViewD& b, EigenMatrixD& c);

@@ -57,24 +57,6 @@ void for_row_blocks(Eigen::Index rows,
   if (failure) std::rethrow_exception(failure);
 }
 
-void multiply(const MatrixView& a, const MatrixView& b, float keep, MatrixSpan c) {
-  const OneThread one_thread;
-  cblas_sgemm(CblasRowMajor,
-              CblasNoTrans,
-              CblasNoTrans,
-              static_cast<int>(a.rows()),
-              static_cast<int>(b.cols()),
-              static_cast<int>(a.cols()),
-              1.0f,
-              a.data(),
-              static_cast<int>(a.outerStride()),
-              b.data(),
-              static_cast<int>(b.outerStride()),
-              keep,
-              c.data(),
-              static_cast<int>(c.outerStride()));
-}
-
 EigenVector times_vector(const MatrixView& w, const EigenVector& x) {
   EigenVector y(w.rows());
   for_row_blocks(w.rows(), kDotRows, [&](Eigen::Index first, Eigen::Index count) {

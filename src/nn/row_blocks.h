@@ -16,9 +16,6 @@ void for_row_blocks(Eigen::Index rows,
                     Eigen::Index block,
                     const std::function<void(Eigen::Index first, Eigen::Index count)>& body);
 
-/// c = a b + keep c, on one core.
-void multiply(const MatrixView& a, const MatrixView& b, float keep, MatrixSpan c);
-
 /// w x, each row read once. For large matrices: bound by memory.
 EigenVector times_vector(const MatrixView& w, const EigenVector& x);
 

@@ -120,6 +120,22 @@ TEST_P(PanelKernelsTest, LinearLayersOfAnyShape) {
   }
 }
 
+/// A few tokens take another way than many, to the same bits.
+TEST_P(PanelKernelsTest, TokensDoNotDependOnHowManyThereAre) {
+  constexpr int kOutputs = 75, kInputs = 411;
+  const EigenMatrix weight = random_matrix(kOutputs, kInputs, 0.05f, 1),
+                    x = random_matrix(kInputs, lanes_, 1, 2),
+                    before = random_matrix(kOutputs, lanes_, 1, 3);
+  const PanelLinear layer(
+      kernels_, Precision::kFp32, source_of(weight, std::vector<float>(kOutputs, 0.1f)));
+  const EigenMatrix all = run(kernels_, layer, x, before, Activation::kGelu);
+  for (int tokens = 1; tokens < lanes_; ++tokens) {
+    EXPECT_EQ(run(kernels_, layer, x.leftCols(tokens), before.leftCols(tokens), Activation::kGelu),
+              all.leftCols(tokens))
+        << tokens << " tokens";
+  }
+}
+
 TEST_P(PanelKernelsTest, ProductsOfRowsThatLieApart) {
   const int rows = 2 * kernels_.rows, inputs = 37, stride = 41;
   const AlignedBuffer<float> a = random_buffer(rows * stride, 1, 1);
