@@ -15,10 +15,10 @@ inline Vf finished(Vf sum, float* y, float bias, bool accumulate, Activation act
 }
 
 /// Vector by vector: an initialiser would clear memory instead of registers.
-template <typename V, int kCount, int kUsed>
-inline __attribute__((always_inline)) void zero(V (&tile)[kCount][kUsed]) {
-#pragma GCC unroll 16
-  for (int i = 0; i < kCount; ++i) {
+template <typename V, int kUsed>
+inline __attribute__((always_inline)) void zero(V (&tile)[kRows][kUsed]) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 3
     for (int v = 0; v < kUsed; ++v) tile[i][v] = V{};
   }
@@ -28,24 +28,20 @@ inline __attribute__((always_inline)) void zero(V (&tile)[kCount][kUsed]) {
 /// memory in their order, but the CPU's own prefetching stops at the end of every page.
 constexpr int kLine = 16, kAhead = 512;
 
-/// sums[i][v] += sum_k a[i * row_step + k * step] x[k][v], for the rows of some groups that are
-/// `stride` floats apart; kStream: a is read line by line.
-template <int kUsed, bool kStream = false, int kGroups = 1>
+/// sums[i][v] += sum_k a[i * row_step + k * step] x[k][v]; kStream: a is read line by line.
+template <int kUsed, bool kStream = false>
 inline __attribute__((always_inline)) void multiply_add(const float* a,
                                                         std::int64_t row_step,
                                                         std::int64_t step,
                                                         const float* x,
                                                         int k,
-                                                        Vf (&sums)[kGroups * kRows][kUsed],
-                                                        std::int64_t stride = 0) {
+                                                        Vf (&sums)[kRows][kUsed]) {
   for (int j = 0; j < k; ++j) {
-    if (kStream && j % (kLine / kRows) == 0) {
-      for (int g = 0; g < kGroups; ++g) __builtin_prefetch(a + g * stride + kAhead);
-    }
+    if (kStream && j % (kLine / kRows) == 0) __builtin_prefetch(a + kAhead);
     Vf row[kUsed];
     for (int v = 0; v < kUsed; ++v) row[v] = load(x + v * kWidth);
-    for (int i = 0; i < kGroups * kRows; ++i) {
-      const float w = a[i / kRows * stride + i % kRows * row_step];
+    for (int i = 0; i < kRows; ++i) {
+      const float w = a[i * row_step];
       for (int v = 0; v < kUsed; ++v) sums[i][v] += w * row[v];
     }
     a += step;
@@ -53,33 +49,6 @@ inline __attribute__((always_inline)) void multiply_add(const float* a,
   }
 }
 
-/// Some groups at once.
-template <int kUsed, int kGroups, bool kStream>
-inline __attribute__((always_inline)) void product_groups(const float* weights,
-                                                          std::int64_t row_step,
-                                                          std::int64_t step,
-                                                          std::int64_t stride,
-                                                          const float* x,
-                                                          int k,
-                                                          float* y,
-                                                          const float* bias,
-                                                          const Finish& finish) {
-  for (int line = 0; line < kGroups * kRows * kLanes; line += 16) __builtin_prefetch(y + line, 1);
-  Vf sums[kGroups * kRows][kUsed];
-  zero(sums);
-  multiply_add<kUsed, kStream, kGroups>(weights, row_step, step, x, k, sums, stride);
-#pragma GCC unroll 16
-  for (int i = 0; i < kGroups * kRows; ++i) {
-    const float b = bias != nullptr ? bias[i] : 0.0f;
-#pragma GCC unroll 3
-    for (int v = 0; v < kUsed; ++v) {
-      float* out = y + i * kLanes + v * kWidth;
-      store(out, finished(sums[i][v], out, b, finish.accumulate, finish.activation));
-    }
-  }
-}
-
-/// One vector has too few sums to keep the CPU busy: two groups share it.
 template <int kUsed, bool kStream>
 inline __attribute__((always_inline)) void product_used(const float* weights,
                                                         std::int64_t row_step,
@@ -90,17 +59,22 @@ inline __attribute__((always_inline)) void product_used(const float* weights,
                                                         int k,
                                                         float* y,
                                                         const Finish& finish) {
-  constexpr int kTogether = kUsed == 1 ? 2 : 1;
-  int g = 0;
-  const auto bias = [&] { return finish.bias != nullptr ? finish.bias + g * kRows : nullptr; };
-  const auto out = [&] { return y + static_cast<std::int64_t>(g) * kRows * kLanes; };
-  for (; g + kTogether <= groups; g += kTogether) {
-    product_groups<kUsed, kTogether, kStream>(
-        weights + g * stride, row_step, step, stride, x, k, out(), bias(), finish);
-  }
-  for (; g < groups; ++g) {
-    product_groups<kUsed, 1, kStream>(
-        weights + g * stride, row_step, step, stride, x, k, out(), bias(), finish);
+  for (int g = 0; g < groups; ++g) {
+    for (int line = 0; line < kRows * kLanes; line += 16) __builtin_prefetch(y + line, 1);
+    Vf sums[kRows][kUsed];
+    zero(sums);
+    multiply_add<kUsed, kStream>(weights, row_step, step, x, k, sums);
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      const float bias = finish.bias != nullptr ? finish.bias[g * kRows + i] : 0.0f;
+#pragma GCC unroll 3
+      for (int v = 0; v < kUsed; ++v) {
+        float* out = y + i * kLanes + v * kWidth;
+        store(out, finished(sums[i][v], out, bias, finish.accumulate, finish.activation));
+      }
+    }
+    weights += stride;
+    y += kRows * kLanes;
   }
 }
 

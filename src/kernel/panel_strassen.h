@@ -61,68 +61,28 @@ struct SumWeights {
   }
 };
 
-/// Both.
-struct ExpectTwo {
-  ExpectWeights first, second;
-  inline __attribute__((always_inline)) void operator()(int j) const { first(j), second(j); }
-};
-
-/// Sums of a tile, which begin at `start`, or at 0 without one.
-template <int kUsed>
-inline __attribute__((always_inline)) void begin(const float* start, Vf (&sums)[kRows][kUsed]) {
-  zero(sums);
-  if (start == nullptr) return;
-#pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 3
-    for (int v = 0; v < kUsed; ++v) sums[i][v] = load(start + i * kLanes + v * kWidth);
-  }
-}
-
-template <int kUsed>
-inline __attribute__((always_inline)) void keep(const Vf (&sums)[kRows][kUsed], float* tile) {
-#pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 3
-    for (int v = 0; v < kUsed; ++v) store(tile + i * kLanes + v * kWidth, sums[i][v]);
-  }
-}
-
 /// tile = start + w x; no start: 0. Not inlined: the registers are all taken.
 template <int kUsed, typename Beside>
 __attribute__((noinline)) void add_product(
     const float* w, const float* x, int k, const float* start, float* tile, Beside beside) {
   Vf sums[kRows][kUsed];
-  begin(start, sums);
+  zero(sums);
+  if (start != nullptr) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 3
+      for (int v = 0; v < kUsed; ++v) sums[i][v] = load(start + i * kLanes + v * kWidth);
+    }
+  }
   for (int j = 0; j < k; ++j) {
     beside(j);
     multiply_add<kUsed>(w + j * kRows, 1, kRows, x + j * kLanes, 1, sums);
   }
-  keep(sums, tile);
-}
-
-/// Two that do not need each other, of one vector: one by itself would wait for its own sums.
-template <typename Beside>
-__attribute__((noinline)) void add_two_products(const float* w1,
-                                                const float* x1,
-                                                const float* start1,
-                                                float* tile1,
-                                                const float* w2,
-                                                const float* x2,
-                                                const float* start2,
-                                                float* tile2,
-                                                int k,
-                                                Beside beside) {
-  Vf first[kRows][1], second[kRows][1];
-  begin(start1, first);
-  begin(start2, second);
-  for (int j = 0; j < k; ++j) {
-    beside(j);
-    multiply_add<1>(w1 + j * kRows, 1, kRows, x1 + j * kLanes, 1, first);
-    multiply_add<1>(w2 + j * kRows, 1, kRows, x2 + j * kLanes, 1, second);
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kUsed; ++v) store(tile + i * kLanes + v * kWidth, sums[i][v]);
   }
-  keep(first, tile1);
-  keep(second, tile2);
 }
 
 /// y = finish(tile + more); more may be absent.
@@ -180,46 +140,10 @@ void strassen_used(const StrassenTask& task) {
   finish_tile<kUsed>(c, nullptr, y1 + kTile, more_bias, finish);           // C12
 }
 
-/// The same of one vector, by two products at a time. Each starts where it started above.
-void strassen_narrow(const StrassenTask& task) {
-  const int k = task.k, q = k * kRows, half = k * kLanes;
-  const float *w = task.weights, *t = task.weight_sums, *s = task.sums;
-  const float *a1 = task.x[0], *a2 = task.x[1];
-  float *y1 = task.y[0], *y2 = task.y[1];
-  const Finish& finish = task.finish;
-  const float* bias = finish.bias;
-  const float* more_bias = bias != nullptr ? bias + kRows : nullptr;
-  const float* next = task.next_weights != nullptr ? task.next_weights : w;
-  alignas(64) float p1[kTile], p5[kTile], u2[kTile], u3[kTile], c[kTile];
-  add_two_products(w, a1, nullptr, p1, t, s, nullptr, p5, k, ExpectTwo{{next}, {next + q}});
-  add_two_products(w + q,
-                   a1 + half,
-                   p1,
-                   c,
-                   t + q,
-                   s + half,
-                   p1,
-                   u2,
-                   k,
-                   ExpectTwo{{next + 2 * q}, {next + 3 * q}});
-  finish_tile<1>(c, nullptr, y1, bias, finish);  // C11
-  for (int i = 0; i < kTile; i += kLanes) store(p1 + i, load(p5 + i) + load(u2 + i));
-  add_two_products(
-      t + 2 * q, s + 2 * half, u2, u3, w + 3 * q, s + 3 * half, p1, c, k, ExpectWeights{w});
-  finish_tile<1>(c, nullptr, y1 + kTile, more_bias, finish);  // C12
-  if (task.next_weights != nullptr) {
-    add_product<1>(t + 3 * q, a2 + half, k, u3, c, SumWeights{next, task.next_sums, q});
-  } else {
-    add_product<1>(t + 3 * q, a2 + half, k, u3, c, ExpectWeights{w});
-  }
-  finish_tile<1>(c, nullptr, y2, bias, finish);           // C21
-  finish_tile<1>(p5, u3, y2 + kTile, more_bias, finish);  // C22
-}
-
 void strassen(const StrassenTask& task) {
   switch (vectors_of(task.tokens)) {
     case 1:
-      return strassen_narrow(task);
+      return strassen_used<1>(task);
     case 2:
       return strassen_used<2>(task);
     default:

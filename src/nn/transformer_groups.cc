@@ -45,7 +45,7 @@ class Costs {
   /// take 7 products instead of 8 (14 for both). One or two vectors have to
   /// wait for the weights.
   std::int64_t tile(int lanes, bool paired) const {
-    constexpr int kTenths[] = {0, 13, 22, 30}, kFew = 3;
+    constexpr int kTenths[] = {0, 14, 22, 30}, kFew = 3;
     const int rest = lanes % kernels_->width, whole = lanes / kernels_->width;
     const int tenths = rest == 0                      ? kTenths[whole]
                        : rest <= kernels_->few_tokens ? kTenths[whole] + kFew
