@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kStreet = 240;  // places
+constexpr int kStreet = 960;  // places
 constexpr int kKnot = 4;      // places from one view of a street to the next
 
 /// a b, all cores.
@@ -94,6 +94,56 @@ void add_noise(SplitMix64 random, float deviation, std::span<float> to) {
   }
 }
 
+std::vector<float> mean_of(const Matrix& rows) {
+  std::vector<float> mean(static_cast<std::size_t>(rows.cols()), 0.0f);
+  for (int i = 0; i < rows.rows(); ++i) {
+    for (int j = 0; j < rows.cols(); ++j) {
+      mean[j] += rows.row(i)[j] / static_cast<float>(rows.rows());
+    }
+  }
+  return mean;
+}
+
+Matrix less(const Matrix& rows, const std::vector<float>& mean) {
+  Matrix apart = rows;
+  for (int i = 0; i < rows.rows(); ++i) {
+    for (int j = 0; j < rows.cols(); ++j) apart.row(i)[j] -= mean[j];
+  }
+  return apart;
+}
+
+double dot(std::span<const float> a, std::span<const float> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+/// Takes out of `row` what it has along rows of length one, or zero.
+void take_out(const Matrix& basis, int count, std::span<float> row) {
+  for (int k = 0; k < count; ++k) {
+    const auto along = static_cast<float>(dot(row, basis.row(k)));
+    cblas_saxpy(basis.cols(), -along, basis.row(k).data(), 1, row.data(), 1);
+  }
+}
+
+/// Share of the odd rows' squares that lies outside the span of the even ones.
+double share_beside(const Matrix& rows) {
+  Matrix basis(rows.rows() / 2, rows.cols());
+  for (int i = 0; i < basis.rows(); ++i) {
+    const auto row = basis.row(i);
+    std::ranges::copy(rows.row(2 * i), row.begin());
+    for (int again = 0; again < 2; ++again) take_out(basis, i, row);
+    const double length = std::sqrt(dot(row, row));
+    for (float& value : row) value = length > 1e-4 ? static_cast<float>(value / length) : 0;
+  }
+  double all = 0, beside = 0;
+  for (int i = 1; i < rows.rows(); i += 2) {
+    std::vector<float> row(rows.row(i).begin(), rows.row(i).end());
+    all += dot(row, row);
+    take_out(basis, basis.rows(), row);
+    beside += dot(row, row);
+  }
+  return beside / all;
+}
+
 }  // namespace
 
 Contrast contrast_of(const Matrix& places,
@@ -132,46 +182,27 @@ std::vector<int> asked_places(int places) {
 
 MadePlaces::MadePlaces(std::uint64_t seed) : seed_(seed) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("ria_street_{}", ::getpid());
-  SimulateOptions street;
-  street.places = kStreet;
-  const SimulatedFolders made = simulate(folder, street);
   const Recognizer recognizer("resnet50-ria");
   RunOptions run;
   run.resume = false;
-  street_[0] = recognizer.describe(list_pictures(made.database), run).descriptors;
-  street_[1] = recognizer.describe(list_pictures(made.queries), run).descriptors;
+  SimulateOptions street;
+  street.places = kStreet;
+  street.query_condition = Condition::kDay;
+  street.lateral_offset = 3;
+  street.heading_offset = 8;
+  const SimulatedFolders made = simulate(folder, street);
+  first_ = recognizer.describe(list_pictures(made.database), run).descriptors;
+  second_ = recognizer.describe(list_pictures(made.queries), run).descriptors;
   fs::remove_all(folder);
-  const Matrix& first = street_[0];
-  mean_.assign(static_cast<std::size_t>(dim()), 0);
-  for (int i = 0; i < first.rows(); ++i) {
-    for (int j = 0; j < dim(); ++j) mean_[j] += first.row(i)[j] / static_cast<float>(first.rows());
-  }
-  directions_ = first;
-  for (int i = 0; i < first.rows(); ++i) {
-    for (int j = 0; j < dim(); ++j) {
-      directions_.row(i)[j] =
-          (directions_.row(i)[j] - mean_[j]) / std::sqrt(static_cast<float>(first.rows()));
-    }
-  }
-  // What the second drive has beside the span of the first: Gram-Schmidt on the first.
-  Matrix basis = directions_;
-  for (int i = 0; i < basis.rows(); ++i) {
-    for (int k = 0; k < i; ++k) {
-      const float along = cblas_sdot(dim(), basis.row(i).data(), 1, basis.row(k).data(), 1);
-      cblas_saxpy(dim(), -along, basis.row(k).data(), 1, basis.row(i).data(), 1);
-    }
-    const float length = cblas_snrm2(dim(), basis.row(i).data(), 1);
-    cblas_sscal(dim(), length > 1e-5f ? 1 / length : 0, basis.row(i).data(), 1);
-  }
-  for (int q = 0; q < street_[1].rows(); ++q) {
-    std::vector<float> off(street_[1].row(q).begin(), street_[1].row(q).end());
-    for (int j = 0; j < dim(); ++j) off[j] -= mean_[j];
-    for (int k = 0; k < basis.rows(); ++k) {
-      const float along = cblas_sdot(dim(), off.data(), 1, basis.row(k).data(), 1);
-      cblas_saxpy(dim(), -along, basis.row(k).data(), 1, off.data(), 1);
-    }
-    const double length = cblas_snrm2(dim(), off.data(), 1);
-    beside_ += length * length / dim() / street_[1].rows();
+  mean_ = mean_of(first_);
+  directions_ = less(first_, mean_);
+  const Matrix apart = less(second_, mean_of(second_));
+  const double squares = dot(directions_.values(), directions_.values());
+  remains_ = static_cast<float>(dot(directions_.values(), apart.values()) / squares);
+  const double share = share_beside(directions_);
+  beside_ = std::sqrt(share * squares / directions_.rows() / dim());
+  for (float& value : directions_.values()) {
+    value *= static_cast<float>(std::sqrt((1 - share) / directions_.rows()));
   }
 }
 
@@ -193,9 +224,7 @@ Matrix MadePlaces::places(int first, int count) const {
   parallel_for(count, 0, [&](int i) {
     const auto number = static_cast<std::uint64_t>(first + i);
     for (int j = 0; j < dim(); ++j) rows.row(i)[j] += mean_[j];
-    add_noise(SplitMix64(mixed_seed({seed_, 2, number})),
-              static_cast<float>(std::sqrt(beside_)),
-              rows.row(i));
+    add_noise(SplitMix64(mixed_seed({seed_, 2, number})), static_cast<float>(beside_), rows.row(i));
     to_unit(rows.row(i));
   });
   return rows;
@@ -206,9 +235,10 @@ Matrix MadePlaces::queries(const std::vector<int>& numbers) const {
   for (int i = 0; i < rows.rows(); ++i) {
     const Matrix place = places(numbers[i], 1);
     SplitMix64 random(mixed_seed({seed_, 3, static_cast<std::uint64_t>(numbers[i])}));
-    const auto pair = static_cast<int>(random.below(static_cast<std::uint64_t>(street_[1].rows())));
+    const auto pair = static_cast<int>(random.below(static_cast<std::uint64_t>(first_.rows())));
     for (int j = 0; j < dim(); ++j) {
-      rows.row(i)[j] = place.row(0)[j] + street_[1].row(pair)[j] - street_[0].row(pair)[j];
+      const float apart = place.row(0)[j] - first_.row(pair)[j];
+      rows.row(i)[j] = second_.row(pair)[j] + remains_ * apart;
     }
     to_unit(rows.row(i));
   }
@@ -217,8 +247,8 @@ Matrix MadePlaces::queries(const std::vector<int>& numbers) const {
 
 Contrast MadePlaces::street_contrast() const {
   std::vector<std::vector<int>> positives;
-  for (int q = 0; q < street_[1].rows(); ++q) positives.push_back({q});
-  return contrast_of(street_[0], street_[1], positives);
+  for (int q = 0; q < second_.rows(); ++q) positives.push_back({q});
+  return contrast_of(first_, second_, positives);
 }
 
 }  // namespace ria::bench

@@ -24,15 +24,16 @@ Contrast contrast_of(const Matrix& places,
 /// 200 places of so many, spread over all of them: those that are asked for.
 std::vector<int> asked_places(int places);
 
-/// Descriptors vary as those of a street rendered in two drives do: the mean, the directions and
-/// their variances are the street's; what the second drive has beside them is spread over all
-/// directions. Along a street views change from one to another. A query is a place as another drive
-/// sees it: it differs as the street's drives do. The same number is the same place.
+/// Descriptors vary as those of a rendered street do. Places: the mean, the directions and the
+/// variances of a first drive, and what a picture of it has that others do not have is spread over
+/// all directions. Along a street views change from one to another. Queries are of a second drive
+/// by day in the other lane: of what sets a place apart as much remains as there, and the rest is
+/// that of one of its pictures. The same number is the same place.
 class MadePlaces {
  public:
   explicit MadePlaces(std::uint64_t seed = 1);
 
-  int dim() const { return street_[0].cols(); }
+  int dim() const { return first_.cols(); }
   Matrix places(int first, int count) const;
   Matrix queries(const std::vector<int>& places) const;
   /// Of the street itself.
@@ -40,10 +41,11 @@ class MadePlaces {
 
  private:
   std::uint64_t seed_;
-  Matrix street_[2];  // the drives
+  Matrix first_, second_;  // the drives
   std::vector<float> mean_;
-  Matrix directions_;  // [n][dim]: places of the street, less the mean
-  double beside_ = 0;  // variance of one value in the second drive that the first does not have
+  Matrix directions_;  // [n][dim]: pictures of the first, less the mean
+  double beside_ = 0;  // deviation of one value, of what is in no other picture
+  float remains_ = 0;  // in the second drive of what sets a place apart in the first
 };
 
 }  // namespace ria::bench

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "index/best.h"
 #include "index/scan.h"
@@ -16,6 +18,28 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kLooked = 8;  // blocks whose pages are compared when a structure is opened
+constexpr std::size_t kFirstRead = 128;  // places, whose cosines tell how far codes are wrong
+
+/// By how much cosines exceed the scores of codes.
+class CodeErrors {
+ public:
+  void add(double error) {
+    sum_ += error;
+    squares_ += error * error;
+    ++count_;
+  }
+  /// Whether fewer than one in a thousand queries has a better place among `left` further ones,
+  /// whose codes score no more than `most`.
+  bool none_reaches(double cosine, double most, std::size_t left) const {
+    const double mean = sum_ / count_;
+    const double deviation = std::sqrt(std::max(1e-12, squares_ / count_ - mean * mean));
+    const double beyond = (cosine - most - mean) / deviation;
+    return static_cast<double>(left) * std::erfc(beyond / std::numbers::sqrt2) / 2 < 1e-3;
+  }
+
+ private:
+  double sum_ = 0, squares_ = 0, count_ = 0;
+};
 
 bool same(const SearchBlock& a, const SearchBlock& b) {
   return a.first == b.first && a.last == b.last && a.checksum == b.checksum;
@@ -142,27 +166,56 @@ bool Approximate::read(const MapStore& store,
   return true;
 }
 
+/// The cosines of some places with a query; of those that are gone NaN.
+std::vector<float> Approximate::compare(const MapStore& store,
+                                        std::span<const CodedPlace> some,
+                                        const EncodedQueries& queries,
+                                        int query,
+                                        bool changed) const {
+  const RowForm& form = store.form();
+  const ScanFunction scan = scan_function(*scan_kernels().front(), form.storage);
+  AlignedBuffer<std::uint8_t> rows(some.size() * form.row_bytes());
+  std::vector<float> cosines(some.size());
+  std::vector<bool> there;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    there.push_back(read(
+        store, some[i].place, changed, {rows.data() + i * form.row_bytes(), form.row_bytes()}));
+  }
+  scan({rows.data(),
+        static_cast<int>(some.size()),
+        queries.at(query),
+        1,
+        form.values(),
+        cosines.data()});
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    cosines[i] = there[i] ? cosines[i] * some[i].scale * queries.scales[query] : NAN;
+  }
+  return cosines;
+}
+
+/// The most promising first, until it is most unlikely that a better one is among the rest.
 std::vector<std::vector<Match>> Approximate::refine(
     const MapStore& store, const Matrix& queries, const Found& found, int k, bool changed) const {
-  const RowForm& form = store.form();
-  const EncodedQueries encoded(queries, form);
-  const ScanFunction scan = scan_function(*scan_kernels().front(), form.storage);
+  const EncodedQueries encoded(queries, store.form());
   std::vector<std::vector<Match>> answers;
   for (int q = 0; q < queries.rows(); ++q) {
-    const std::vector<CodedPlace>& some = found[static_cast<std::size_t>(q)];
-    AlignedBuffer<std::uint8_t> rows(some.size() * form.row_bytes());
-    std::vector<bool> there;
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      there.push_back(read(
-          store, some[i].place, changed, {rows.data() + i * form.row_bytes(), form.row_bytes()}));
-    }
-    std::vector<float> sums(some.size());
-    scan(
-        {rows.data(), static_cast<int>(some.size()), encoded.at(q), 1, form.values(), sums.data()});
+    std::vector<CodedPlace> all = found[static_cast<std::size_t>(q)];
+    std::ranges::sort(all, [](const CodedPlace& a, const CodedPlace& b) {
+      return a.score > b.score || (a.score == b.score && a.place < b.place);
+    });
     Best best(static_cast<std::size_t>(k));
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      if (!there[i]) continue;
-      best.show({some[i].place, sums[i] * some[i].scale * encoded.scales[q]});
+    CodeErrors errors;
+    for (std::size_t done = 0; done < all.size();) {
+      const std::size_t left = all.size() - done;
+      if (best.full() && errors.none_reaches(best.least(), all[done].score, left)) break;
+      const auto next =
+          std::span(all).subspan(done, std::min(std::max(kFirstRead, done / 2), left));
+      const std::vector<float> cosines = compare(store, next, encoded, q, changed);
+      for (std::size_t i = 0; i < next.size(); ++i) {
+        best.show({next[i].place, cosines[i]});
+        if (!std::isnan(cosines[i])) errors.add(double{cosines[i]} - next[i].score);
+      }
+      done += next.size();
     }
     answers.push_back(std::move(best).sorted());
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "index/scan.h"
 #include "index/store.h"
 #include "ria/map.h"
 #include "structure/candidates.h"
@@ -40,6 +41,11 @@ class Approximate {
       const MapStore& store, const Matrix& queries, const Found& found, int k, bool changed) const;
 
  private:
+  std::vector<float> compare(const MapStore& store,
+                             std::span<const CodedPlace> some,
+                             const EncodedQueries& queries,
+                             int query,
+                             bool changed) const;
   int block_of(int place) const;
   bool read(const MapStore& store, int place, bool changed, std::span<std::uint8_t> row) const;
   bool sample_is_sound(const MapStore& store) const;

@@ -27,6 +27,10 @@ class Best {
     return heap_.size() < k_ || better(match, heap_.front());
   }
 
+  bool full() const { return heap_.size() == k_ && k_ > 0; }
+  /// The score of the last of them, once it is full.
+  float least() const { return heap_.front().score; }
+
   void show(const Match& match, const SearchOptions& options = {}) {
     if (!wants(match)) return;
     if (options.allowed && !options.allowed(match.place)) return;

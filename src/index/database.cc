@@ -242,9 +242,12 @@ bool Database::read_file(std::int64_t offset, std::span<std::uint8_t> to) const 
 }
 
 int Database::page_bytes() const {
-  Statement pragma = prepare("PRAGMA page_size");
-  pragma.step();
-  return pragma.integer_in(0, 512, 65536);
+  if (page_bytes_ == 0) {
+    Statement pragma = prepare("PRAGMA page_size");
+    pragma.step();
+    page_bytes_ = pragma.integer_in(0, 512, 65536);
+  }
+  return page_bytes_;
 }
 
 std::int64_t Database::data_version() const {

@@ -128,6 +128,7 @@ class Database {
   bool writes_ = false;
   std::unique_ptr<sqlite3, Close> handle_;
   mutable std::map<const char*, std::unique_ptr<sqlite3_stmt, Close>> prepared_;
+  mutable int page_bytes_ = 0;  // 0: not asked for yet
 };
 
 }  // namespace ria

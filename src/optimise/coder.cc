@@ -15,8 +15,8 @@ namespace ria {
 
 namespace {
 
-constexpr int kReduced = 256, kPairs = 64, kDegree = 16;
-constexpr std::int64_t kCodeBytes = 384'000'000;
+constexpr int kReduced = 384, kPairs = 96, kDegree = 16;
+constexpr std::int64_t kCodeBytes = 512'000'000;
 constexpr int kPcaRows = 16384;
 constexpr int kRowsOfCentre = 64;
 constexpr int kTableRows = 65536;

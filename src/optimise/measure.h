@@ -2,6 +2,7 @@
 // What a search structure finds of pictures that nothing was trained with.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -11,10 +12,11 @@
 
 namespace ria {
 
-/// Of some places, far from each other, a picture each that another day may show of them: what sets
-/// two of the others apart happens to it. Places themselves, who have their neighbours along a
-/// street, would be found too easily.
-Matrix seen_again(const Matrix& places);
+/// Of some places, far from each other, a picture each that another day may show of them: less of
+/// what sets the place apart, and a little of what sets each of the others apart, so that they vary
+/// as places do. Places themselves, who have their neighbours along a street, would be found too
+/// easily.
+Matrix seen_again(const Matrix& places, std::uint64_t seed);
 
 /// Pictures that look for the place nearest to them.
 struct HeldOut {

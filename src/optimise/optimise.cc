@@ -143,7 +143,7 @@ class Run {
       sum.add_value(block.first).add_value(block.last).add_value(block.checksum);
     }
     return fmt::format(
-        "ria search structure 3, {} dims, {} places, {} removed, blocks {:x}, {} of {} bytes, seed "
+        "ria search structure 4, {} dims, {} places, {} removed, blocks {:x}, {} of {} bytes, seed "
         "{}",
         store_.form().dim,
         state_.size(),
@@ -156,7 +156,7 @@ class Run {
 
   /// The first record, or the training that makes it.
   Coder train(WorkLog& log, const FaissFunctions& faiss) {
-    held_out_.queries = seen_again(sample(blocks_, kHeldOut, kHeldOut, true));
+    held_out_.queries = seen_again(sample(blocks_, kHeldOut, kHeldOut, true), options_.seed);
     std::vector<std::uint8_t> record;
     if (log.next(record) && record.size() == model_values(shape_) * sizeof(float)) {
       std::vector<float> values(model_values(shape_));

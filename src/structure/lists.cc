@@ -140,11 +140,6 @@ void ListCandidates::scan_list(int list, float base, const Tables& tables, Colle
   std::uint16_t sums[kCodeGroup];
   for (int g = begin; g < end; ++g) {
     const CodeGroup group = file.group(g);
-    if (g + 1 < end) {  // it begins a page of its own, which the CPU does not see coming
-      const std::uint8_t* next = file.group(g + 1).codes;
-      for (int pair = 0; pair < file.shape().pairs; ++pair)
-        __builtin_prefetch(next + pair * kCodeGroup);
-    }
     scan({group.codes, tables.entries.data(), file.shape().pairs, sums});
     // Most groups have nothing that is good enough.
     if (!(score_of(largest(sums)) >= to.threshold)) continue;
