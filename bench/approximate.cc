@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr int kTogether = 8192;
 constexpr int kLookedAt = 500;         // places that contrast is measured among
 constexpr int kMostExact = 2'000'000;  // descriptors that are read into memory
-constexpr int kMostGraph = 4'000'000;  // fit into the default's max_memory
+constexpr int kMostGraph = 400'000;    // beyond, a graph takes longer than all the rest
 
 /// The map, written as the places are made; what exact search finds in each part of it.
 std::vector<Match> build(const fs::path& file,

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kLooked = 8;  // blocks whose pages are compared when a structure is opened
-constexpr std::size_t kFirstRead = 128;  // places, whose cosines tell how far codes are wrong
+constexpr std::size_t kFirstRead = 64;  // places, whose cosines tell how far codes are wrong
+constexpr double kUnlikely = 0.01;
 
 /// By how much cosines exceed the scores of codes.
 class CodeErrors {
@@ -28,13 +29,13 @@ class CodeErrors {
     squares_ += error * error;
     ++count_;
   }
-  /// Whether fewer than one in a thousand queries has a better place among `left` further ones,
-  /// whose codes score no more than `most`.
+  /// Whether fewer than one in a hundred queries has a better place among `left` further ones, if
+  /// all of these score as much as the first of them, `most`: really it is far fewer.
   bool none_reaches(double cosine, double most, std::size_t left) const {
     const double mean = sum_ / count_;
     const double deviation = std::sqrt(std::max(1e-12, squares_ / count_ - mean * mean));
     const double beyond = (cosine - most - mean) / deviation;
-    return static_cast<double>(left) * std::erfc(beyond / std::numbers::sqrt2) / 2 < 1e-3;
+    return static_cast<double>(left) * std::erfc(beyond / std::numbers::sqrt2) / 2 < kUnlikely;
   }
 
  private:

@@ -13,7 +13,7 @@ namespace ria {
 namespace {
 
 constexpr double kGoodRecall = 0.995;
-constexpr int kFewestProbes = 4, kMostRefined = 4096, kFewestRefined = 32;
+constexpr int kFewestProbes = 4, kMostRefined = 2048, kFewestRefined = 32;
 
 /// What another day leaves of what sets a place apart. (Of a rendered street seen from the other
 /// lane it is 0.46.)
