@@ -15,7 +15,7 @@ namespace ria {
 
 namespace {
 
-constexpr int kReduced = 384, kPairs = 96, kDegree = 16;
+constexpr int kReduced = 384, kPairs = 96, kGraphReduced = 256, kDegree = 16;
 constexpr std::int64_t kCodeBytes = 512'000'000;
 constexpr int kPcaRows = 16384;
 constexpr int kRowsOfCentre = 64;
@@ -39,11 +39,12 @@ SearchShape choose_shape(SearchKind kind, int places, int dim, std::int64_t max_
   shape.kind = kind;
   shape.dim = dim;
   shape.places = places;
-  shape.reduced = std::min(kReduced, power_below(dim));
   if (kind == SearchKind::kGraph) {
+    shape.reduced = std::min(kGraphReduced, power_below(dim));
     shape.degree = kDegree;
     return shape;
   }
+  shape.reduced = std::min(kReduced, power_below(dim));
   shape.pairs = std::max(1, std::min(kPairs, shape.reduced / 2));
   // Codes may take half of the memory, and are read in some milliseconds.
   const auto too_many = [&] {

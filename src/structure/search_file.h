@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The search structure beside a map, MAP.search: which places may be near a query, without reading
-// their descriptors. Either places lie in lists around centres, each as a code of some 64 bytes, or
+// their descriptors. Either places lie in lists around centres, each as a code of some 96 bytes, or
 // they are the nodes of a graph, each as 256 bytes and its links to places near it.
 //
 //   body    SearchShape, SearchBlock[blocks], the groups' number behind each list, the arrays of
