@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nn/one_thread.h"
+#include "nn/signals_wait.h"
 
 namespace ria {
 
@@ -55,6 +56,7 @@ void multiply(const MatrixView& a, const MatrixView& b, float keep, MatrixSpan c
     return;
   }
   const OneThread one_thread;
+  const SignalsWait signals_wait;
   const dnnl_status_t status = dnnl_sgemm('N',
                                           'N',
                                           a.rows(),
