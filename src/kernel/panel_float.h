@@ -208,6 +208,34 @@ void gate(const float* a, const float* b, int channels, float* y) {
   }
 }
 
+/// The last of a row's vectors is filled up with zeros.
+inline Vf load_some(const float* p, std::int64_t count) {
+  Vf v{};
+  for (std::int64_t i = 0; i < count; ++i) v[i] = p[i];
+  return v;
+}
+
+inline float softmax_row(float* row, std::int64_t count, float scale) {
+  constexpr float kLog2E = 1.4426950408889634f;
+  const std::int64_t whole = count / kWidth * kWidth;
+  float largest = row[count - 1];
+  for (std::int64_t i = whole; i < count; ++i) largest = row[i] > largest ? row[i] : largest;
+  Vf lanes = splat(largest);
+  for (std::int64_t i = 0; i < whole; i += kWidth) lanes = max(lanes, load_unaligned(row + i));
+  for (int i = 0; i < kWidth; ++i) largest = lanes[i] > largest ? lanes[i] : largest;
+  Vf sums{};
+  for (std::int64_t i = 0; i < whole; i += kWidth) {
+    const Vf weight = exp2((load_unaligned(row + i) - largest) * (scale * kLog2E));
+    store_unaligned(row + i, weight);
+    sums += weight;
+  }
+  const Vf rest = exp2((load_some(row + whole, count - whole) - largest) * (scale * kLog2E));
+  float sum = 0;
+  for (std::int64_t i = whole; i < count; ++i) sum += row[i] = rest[i - whole];
+  for (int i = 0; i < kWidth; ++i) sum += sums[i];
+  return sum;
+}
+
 /// What a panel of queries has seen of the keys so far.
 struct Softmax {
   Vf largest[kVectors];

@@ -147,6 +147,9 @@ struct PanelKernels {
   void (*normalize)(const float* x, int channels, float eps, int tokens, float* y);
   /// y = silu(a) b
   void (*gate)(const float* a, const float* b, int channels, float* y);
+  /// Turns the scores of a row into exp(scale (score - largest)) and returns their sum; scale and
+  /// count are above 0.
+  float (*softmax_row)(float* row, std::int64_t count, float scale);
   /// softmax(q k^T) v
   void (*attention)(const AttentionTask& task);
 

@@ -32,6 +32,7 @@ constexpr PanelKernels make_kernels(const char* name) {
           strassen,
           normalize,
           gate,
+          softmax_row,
           attention,
           round_bf16,
           product_bf16,

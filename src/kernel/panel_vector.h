@@ -27,9 +27,12 @@ constexpr int kKeyPanels =
 
 typedef float Vf __attribute__((vector_size(4 * RIA_WIDTH)));
 typedef std::int32_t Vi __attribute__((vector_size(4 * RIA_WIDTH)));
+typedef Vf UnalignedVf __attribute__((aligned(4)));
 
 inline Vf load(const float* p) { return *reinterpret_cast<const Vf*>(p); }
 inline void store(float* p, Vf v) { *reinterpret_cast<Vf*>(p) = v; }
+inline Vf load_unaligned(const float* p) { return *reinterpret_cast<const UnalignedVf*>(p); }
+inline void store_unaligned(float* p, Vf v) { *reinterpret_cast<UnalignedVf*>(p) = v; }
 inline Vi load(const std::int32_t* p) { return *reinterpret_cast<const Vi*>(p); }
 inline void store(std::int32_t* p, Vi v) { *reinterpret_cast<Vi*>(p) = v; }
 inline Vf splat(float x) { return x - Vf{}; }

@@ -10,11 +10,6 @@ namespace {
 
 #define RIA_INLINE inline __attribute__((always_inline))
 
-typedef Vf UnalignedVf __attribute__((aligned(4)));
-
-RIA_INLINE Vf load_unaligned(const float* p) { return *reinterpret_cast<const UnalignedVf*>(p); }
-RIA_INLINE void store_unaligned(float* p, Vf v) { *reinterpret_cast<UnalignedVf*>(p) = v; }
-
 /// One dimension of a transform: kOut results of kOut + 2 values.
 template <int kOut>
 struct Dimension;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "kernel/panel_kernels.h"
 #include "nn/row_blocks.h"
 
 namespace ria {
@@ -31,11 +32,10 @@ void look_head(const MatrixView& queries,
   EigenMatrix scores(queries.rows(), turned_keys.cols());
   multiply(queries, turned_keys, 0, scores);
   const float scale = 1 / std::sqrt(static_cast<float>(queries.cols()));
+  const PanelKernels& kernels = *panel_kernels().front();
   EigenVector sums(scores.rows());
   for (Eigen::Index i = 0; i < scores.rows(); ++i) {
-    auto row = scores.row(i).array();
-    row = ((row - row.maxCoeff()) * scale).exp();
-    sums[i] = row.sum();
+    sums[i] = kernels.softmax_row(scores.row(i).data(), scores.cols(), scale);
   }
   multiply(scores, values, 0, out);
   out.array().colwise() /= sums.array();

@@ -262,6 +262,26 @@ TEST_P(PanelKernelsTest, GatesWithSilu) {
   }
 }
 
+TEST_P(PanelKernelsTest, SoftmaxOfARowOfAnyLength) {
+  for (const int count : {1, 2, lanes_ - 1, lanes_, 3 * lanes_ + 5}) {
+    const auto scores = random_buffer(count + 1, 9, 10 + count);
+    std::vector<float> row(scores.data() + 1, scores.data() + count + 1);  // aligned to nothing
+    const double largest = *std::ranges::max_element(row);
+    const std::vector<float> before = row;
+    row.push_back(-7);
+    const float sum = kernels_.softmax_row(row.data(), count, 0.7f);
+    double expected = 0;
+    for (int i = 0; i < count; ++i) {
+      const double power = 0.7 * (before[i] - largest), weight = std::exp(power);
+      expected += weight;
+      // The power is rounded before it is taken.
+      EXPECT_NEAR(row[i], weight, 2e-7 * (1 - power) * weight) << count;
+    }
+    EXPECT_NEAR(sum, expected, 2e-6 * expected) << count;
+    EXPECT_EQ(row.back(), -7);
+  }
+}
+
 /// Keys and values of `tokens` tokens and some panels of queries, one head.
 struct Head {
   static constexpr int kChannels = 64;
