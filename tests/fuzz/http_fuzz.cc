@@ -80,6 +80,7 @@ class Served {
     std::thread sender([&] {  // beside reading: an answer may come before all is sent
       for (std::size_t sent = 0; sent < size;) {
         const ssize_t count = ::send(client, data + sent, size - sent, MSG_NOSIGNAL);
+        if (count < 0 && errno == EINTR) continue;  // the fuzzer's clock
         if (count <= 0) break;
         sent += static_cast<std::size_t>(count);
       }
@@ -87,7 +88,10 @@ class Served {
     });
     std::string answer;
     char some[8192];
-    for (ssize_t count; (count = ::recv(client, some, sizeof some, 0)) > 0;) {
+    for (;;) {
+      const ssize_t count = ::recv(client, some, sizeof some, 0);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) break;
       answer.append(some, static_cast<std::size_t>(count));
     }
     sender.join();
@@ -106,12 +110,13 @@ class Served {
       if (::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
         return client;
       }
-      // A minute of connections may use up this side's ports.
-      if (errno != EADDRNOTAVAIL) {
+      // A minute of connections may use up this side's ports; the fuzzer's clock may ring.
+      if (errno != EADDRNOTAVAIL && errno != EINTR) {
         ria::fuzz::report(std::string("the service does not listen: ") + std::strerror(errno));
       }
+      const bool later = errno == EADDRNOTAVAIL;
       ::close(client);
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      if (later) std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
   }
 
