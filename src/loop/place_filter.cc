@@ -141,10 +141,9 @@ std::vector<double> PlaceFilter::rivals_of(const Sighting& sighting,
 /// does not look like itself says only so much.
 double PlaceFilter::log_ratio(const Sighting& sighting, const Candidate& one, double margin) const {
   const double step = sighting.step > 0 ? std::max(sighting.step, 0.03) : model_.usual_step;
-  const double ratio =
-      model_.base + model_.margin_weight * std::min(margin, model_.largest_margin) +
-      model_.step_weight * (log_of(one.agreement.score) - std::log(step)) +
-      model_.cosine_weight * (deviations(sighting, one.cosine) - model_.usual_deviations);
+  const double ratio = model_.base +
+                       model_.margin_weight * std::min(margin, model_.largest_margin) +
+                       model_.step_weight * (log_of(one.agreement.score) - std::log(step));
   const double telling = std::min(1.0, step / model_.usual_step);
   return std::max(ratio, model_.least_ratio * telling);
 }
@@ -166,7 +165,6 @@ PlaceFilter::Weighed PlaceFilter::weigh(const Sighting& sighting) const {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     alike.push_back(model_.margin_weight * log_of(apart[i]) +
                     model_.step_weight * log_of(candidates[i].agreement.score) +
-                    model_.cosine_weight * deviations(sighting, candidates[i].cosine) +
                     std::log(weighed.expected.prior[i]));
   }
   if (candidates.empty()) return weighed;
@@ -195,18 +193,31 @@ std::vector<PlaceFilter::Track> PlaceFilter::unseen(
   return tracks;
 }
 
+/// The candidate near a place that agrees best: which stretch of the places it is follows from all
+/// that is known, which of its pictures from this one.
+std::size_t PlaceFilter::best_near(const std::vector<Candidate>& candidates,
+                                   std::size_t probable) const {
+  std::size_t best = probable;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const bool near = std::abs(candidates[i].place - candidates[probable].place) <= model_.near;
+    if (near && candidates[i].agreement.score > candidates[best].agreement.score) best = i;
+  }
+  return best;
+}
+
 /// The best candidate, with all that is near it or known to be the same place.
 Estimate PlaceFilter::answer(const Sighting& sighting, const Weighed& weighed, double all) const {
   const std::vector<Candidate>& candidates = sighting.candidates;
-  const std::size_t best = largest(weighed.shares);
+  const std::size_t probable = largest(weighed.shares), best = best_near(candidates, probable);
+  const int around = candidates[probable].place;
   Estimate estimate;
   estimate.candidate = static_cast<int>(best);
   estimate.place = candidates[best].place;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const double probability = weighed.shares[i] / all;
-    const bool near = std::abs(candidates[i].place - estimate.place) <= model_.near;
+    const bool near = std::abs(candidates[i].place - around) <= model_.near;
     if (near) estimate.expected += weighed.expected.prior[i];
-    if (near || same_place(candidates[i].place, estimate.place)) {
+    if (near || same_place(candidates[i].place, around)) {
       estimate.probability += probability;
     } else {
       estimate.elsewhere += probability;
@@ -241,7 +252,7 @@ Estimate PlaceFilter::update(const Sighting& sighting) {
   all += 1 - std::min(0.999, somewhere);  // nowhere in the map
 
   Estimate estimate = answer(sighting, weighed, all);
-  double most = weighed.shares[estimate.candidate];
+  double most = *std::ranges::max_element(weighed.shares);
   for (const Track& track : tracks) {
     if (track.probability <= most) continue;
     most = track.probability;

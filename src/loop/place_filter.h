@@ -21,15 +21,13 @@ namespace ria {
 /// late.
 struct FilterModel {
   // The logarithm of the likelihood ratio of a place is a sum of
-  double base = 1.0;              ///< this,
-  double margin_weight = 3.5;     ///< log(agreement / rival), both apart, at most largest_margin,
-  double largest_margin = 2.0;    ///<
-  double step_weight = 1.5;       ///< log(agreement / that of successive pictures), and
-  double cosine_weight = 0.3;     ///< the deviations by which its cosine exceeds usual_deviations.
-  double usual_deviations = 3.0;  ///<
-  double least_ratio = -3.0;      ///< It is at least this.
-  double least_rival = 0.0145;    ///< agreement that unlike pictures reach by chance
-  double usual_step = 0.13;       ///< agreement of successive pictures where there are none yet
+  double base = 0.4;            ///< this,
+  double margin_weight = 3.5;   ///< log(agreement / rival), both apart, at most largest_margin, and
+  double largest_margin = 3.0;  ///<
+  double step_weight = 0.5;     ///< log(agreement / that of successive pictures).
+  double least_ratio = -4.0;    ///< It is at least this.
+  double least_rival = 0.0145;  ///< agreement that unlike pictures reach by chance
+  double usual_step = 0.13;     ///< agreement of successive pictures where there are none yet
 
   double begin = 0.003;     ///< probability to come to a certain one of the candidates
   double lost = 0.02;       ///< the same for the first picture of all
@@ -41,6 +39,9 @@ struct FilterModel {
   int around = 12;          ///< places so near each other are no rivals
   int near = 2;             ///< places so near each other are one answer
   double link = 0.9;        ///< probability from which on two places are known to be one
+  /// Deviations by which the cosine of a place that was seen before exceeds the mean of all: less
+  /// is a reason for no loop, and nothing else.
+  double usual_deviations = 3.0;
 };
 
 /// What the filter makes of a sighting.
@@ -98,6 +99,7 @@ class PlaceFilter {
   double log_ratio(const Sighting& sighting, const Candidate& one, double margin) const;
   Weighed weigh(const Sighting& sighting) const;
   std::vector<Track> unseen(const std::vector<Candidate>& candidates) const;
+  std::size_t best_near(const std::vector<Candidate>& candidates, std::size_t probable) const;
   Estimate answer(const Sighting& sighting, const Weighed& weighed, double all) const;
   void go_on(std::vector<Track> tracks);
   Track follow(int from, int place, double probability) const;
