@@ -57,8 +57,8 @@ def main():
            '<style>text{fill:#444}.title{font-weight:bold;font-size:13px}.end{text-anchor:end}.middle{text-anchor:middle}.grid{stroke:#ccc;stroke-width:.6}',
            '@media(prefers-color-scheme:dark){text{fill:#ccc}.grid{stroke:#555}}</style>']
     out += panel(runs, LEFT, "a query on 2 cores", "ms", [0.1, 1, 10, 100, 1000], "ms", True)
-    out += panel(runs, LEFT + WIDTH + GAP, "resident memory", "bytes", [1e6, 1e7, 1e8, 1e9, 1e10], "B", True)
-    out += panel(runs, LEFT + 2 * (WIDTH + GAP), "share of exact search's answers", "recall", [0.9, 0.92, 0.94, 0.96, 0.98, 1], "", False)
+    out += panel(runs, LEFT + WIDTH + GAP, "resident memory", "bytes", [1e6, 1e7, 1e8, 1e9, 1e10, 1e11], "B", True)
+    out += panel(runs, LEFT + 2 * (WIDTH + GAP), "share of exact search's answers", "recall", [0.7, 0.8, 0.9, 1], "", False)
     for i, (kind, colour) in enumerate(KINDS.items()):
         out.append(f'<circle cx="{LEFT + 5 + 90 * i}" cy="{TOP + HEIGHT + 42}" r="4" fill="{colour}"/><text x="{LEFT + 14 + 90 * i}" y="{TOP + HEIGHT + 46}">{kind}</text>')
     print("\n".join(out + ["</svg>"]))
