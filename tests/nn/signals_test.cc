@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/time.h>
+#include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "nn/gemm.h"
 
@@ -27,8 +28,8 @@ void on_signal(int, siginfo_t*, void* context) {
   come = come + 1;
 }
 
-/// While it lives a signal comes with every millisecond of work, on a stack of its own: a mistake
-/// is counted and harms nothing.
+/// While it lives a signal comes to this thread with every millisecond of its work, on a stack of
+/// its own: a mistake is counted and harms nothing.
 class Signals {
  public:
   Signals() : stack_(1 << 16) {
@@ -46,24 +47,30 @@ class Signals {
     action.sa_sigaction = on_signal;
     action.sa_flags = SA_RESTART | SA_SIGINFO | SA_ONSTACK;
     sigaction(SIGVTALRM, &action, &handled_);
-    const itimerval often{{0, 1000}, {0, 1000}};
-    setitimer(ITIMER_VIRTUAL, &often, nullptr);
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGVTALRM;
+    event._sigev_un._tid = ::gettid();
+    timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_);
+    const itimerspec often{{0, 1'000'000}, {0, 1'000'000}};
+    timer_settime(timer_, 0, &often, nullptr);
   }
   ~Signals() {
-    const itimerval never{};
-    setitimer(ITIMER_VIRTUAL, &never, nullptr);
+    timer_delete(timer_);
     sigaction(SIGVTALRM, &handled_, nullptr);
     sigaltstack(&before_, nullptr);
   }
 
  private:
   std::vector<char> stack_;
+  timer_t timer_{};
   stack_t before_{};
   struct sigaction handled_ {};
 };
 
 TEST(Signals, FindAStackWhileMatricesAreMultiplied) {
-  come = beside = 0;
+  come = 0;
+  beside = 0;
   const Signals signals;
   for (const auto& [rows, inner, columns] : {std::array{256, 128, 64}, {256, 1024, 128}}) {
     const EigenMatrix a = EigenMatrix::Ones(rows, inner), b = EigenMatrix::Ones(inner, columns);
