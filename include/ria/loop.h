@@ -28,7 +28,8 @@ struct RIA_API LoopOptions {
   /// Probability from which on a result says `loop`: a wrong one harms a map as much as three that
   /// are missed.
   double decision = 0.75;
-  int candidates = 20;  ///< most alike places whose patches are compared
+  /// Most alike places whose patches are compared, and so many of the most alike ones elsewhere.
+  int candidates = 20;
   /// Patches two pictures share, from which on the later shows nothing new and is not kept, in
   /// (0, 1]; 1: every picture is kept.
   double same_view = 0.8;
@@ -98,7 +99,7 @@ struct LoopFrame {
 
 /// Which place a picture shows, if nothing is known but the picture, and the probability of that in
 /// place of a score: what LoopCloser says of the first picture of all. `cosines` are with all
-/// places of a map, `agreements` by place for at least as many of the most alike as are candidates.
+/// places of a map, `agreements` by place for at least those of them that are candidates.
 RIA_API Match guess_place(std::vector<Match> cosines,
                           const std::unordered_map<int, double>& agreements,
                           const LoopOptions& options = {});

@@ -83,7 +83,7 @@ std::vector<Candidate> Closing::compare(const PackedLocalFeatures& picture,
   return compared;
 }
 
-/// Every place of the map, in one pass. Only what may be among the best is asked for by odometry.
+/// Every place of the map. Only what may be among the best is asked for by odometry.
 Closing::Alike Closing::compare_all(const Descriptor& descriptor, const Window& window) {
   Alike alike;
   Spread spread;
@@ -97,12 +97,15 @@ Closing::Alike Closing::compare_all(const Descriptor& descriptor, const Window& 
     return false;
   };
   const auto before = first_from(window.before), passed = first_from(window.passed);
-  Best answers(static_cast<std::size_t>(options.candidates));
-  for (auto match = scores.begin(); match != before; ++match) {
-    spread.add(match->score);
-    if (answers.wants(*match) && may_be_at(*match)) answers.show(*match);
-  }
-  alike.answers = std::move(answers).sorted();
+  for (auto match = scores.begin(); match != before; ++match) spread.add(match->score);
+  const auto best_where = [&](const auto& wanted) {
+    Best best(static_cast<std::size_t>(options.candidates));
+    for (auto match = scores.begin(); match != before; ++match) {
+      if (best.wants(*match) && wanted(*match) && may_be_at(*match)) best.show(*match);
+    }
+    return std::move(best).sorted();
+  };
+  alike.answers = with_rivals(best_where, model_.around);
   if (alike.answers.empty()) return alike;
   alike.passed.assign(before, passed);
   keep_most_alike(alike.passed, kPassed);
@@ -125,8 +128,11 @@ Closing::Alike Closing::ask_index(const Descriptor& descriptor, const Window& wi
   for (const Match& match : map.search(descriptor, 1, old)) {
     if (!way_.may_be_at(match.place)) forbidden_ = match.score;
   }
-  old.allowed = [&](int place) { return way_.may_be_at(place); };
-  alike.answers = map.search(descriptor, options.candidates, old);
+  const auto best_where = [&](const auto& wanted) {
+    old.allowed = [&](int place) { return wanted(Match{place, 0}) && way_.may_be_at(place); };
+    return map.search(descriptor, options.candidates, old);
+  };
+  alike.answers = with_rivals(best_where, model_.around);
   if (window.passed > window.before) {
     std::vector<int> passed;
     for (int place = window.before; place < window.passed; ++place) passed.push_back(place);

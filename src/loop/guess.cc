@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "loop/place_filter.h"
 #include "ria/loop.h"
@@ -35,8 +36,13 @@ Match guess_place(std::vector<Match> cosines,
   sighting.cosine_mean = spread.mean();
   sighting.cosine_deviation = spread.deviation();
   std::erase_if(cosines, [&](const Match& match) { return !agreements.contains(match.place); });
-  keep_most_alike(cosines, static_cast<std::size_t>(options.candidates));
-  for (const Match& match : cosines) {
+  const auto best_where = [&](const auto& wanted) {
+    std::vector<Match> some;
+    std::ranges::copy_if(cosines, std::back_inserter(some), wanted);
+    keep_most_alike(some, static_cast<std::size_t>(options.candidates));
+    return some;
+  };
+  for (const Match& match : with_rivals(best_where, FilterModel().around)) {
     Candidate candidate{match.place, match.score, {}, {}};
     candidate.agreement.score = agreements.at(match.place);
     sighting.candidates.push_back(candidate);

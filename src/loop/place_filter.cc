@@ -14,7 +14,7 @@ constexpr std::size_t kSteady = 3;    // from so many on it has a speed
 constexpr std::size_t kTracks = 40;   // followed at once
 constexpr std::size_t kExpected = 3;  // of them so many are looked for
 constexpr double kLeast = 1e-6;       // probability below which a track is dropped
-constexpr std::size_t kRivals = 2;    // so many may agree as well
+constexpr std::size_t kRivals = 1;    // so many may agree as well
 constexpr double kFastest = 4;        // places a picture
 
 /// Share of a step of `distance` places: falls by 1/e every `width`, and sums to 1 over all places.
@@ -109,8 +109,8 @@ std::vector<int> PlaceFilter::runs_of(const std::vector<Candidate>& candidates) 
   return runs;
 }
 
-/// How well places agree that are others than this candidate: the third of them. One or two that
-/// agree as well as it does share the probability with it instead.
+/// How well places agree that are others than this candidate: the second of them. One that agrees
+/// as well as it does shares the probability with it instead.
 double PlaceFilter::rival_of(const Sighting& sighting, const Apart& apart, int place) const {
   std::vector<double> others;
   for (std::size_t i = 0; i < sighting.candidates.size(); ++i) {

@@ -21,7 +21,7 @@ namespace ria {
 /// late.
 struct FilterModel {
   // The logarithm of the likelihood ratio of a place is a sum of
-  double base = 0.4;            ///< this,
+  double base = 0.7;            ///< this,
   double margin_weight = 3.5;   ///< log(agreement / rival), both apart, at most largest_margin, and
   double largest_margin = 3.0;  ///<
   double step_weight = 0.5;     ///< log(agreement / that of successive pictures).

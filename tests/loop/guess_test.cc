@@ -67,6 +67,19 @@ TEST(GuessPlace, ANeighbourIsNoSurerForHavingTheRivalsAroundIt) {
   EXPECT_LT(view.guess().score, 0.75);
 }
 
+TEST(GuessPlace, AStretchThatIsMostAlikeIsComparedWithPlacesElsewhereToo) {
+  const auto guess_beside = [](double elsewhere) {
+    View view;
+    for (auto& [place, agreement] : view.agreements) agreement = elsewhere;
+    // More of them than there are candidates, and all around one place.
+    for (int place = 100; place < 125; ++place) view.show(place, 0.5f, 0.05);
+    view.show(112, 0.51f, 0.2);
+    return view.guess().score;
+  };
+  EXPECT_GT(guess_beside(0.01), 0.8);
+  EXPECT_LT(guess_beside(0.15), 0.3);
+}
+
 TEST(GuessPlace, KnowsNothingOfAnEmptyMapOrWithoutPatches) {
   EXPECT_EQ(guess_place({}, {}).place, -1);
   EXPECT_EQ(guess_place(View().cosines, {}).place, -1);
