@@ -59,7 +59,8 @@ class Groups {
       std::memcpy(group + 4 * in, &block.places[i], 4);
       std::memcpy(group + 4 * kCodeGroup + 4 * in, &block.scales[i], 4);
       const std::uint8_t* code = block.codes.data() + i * static_cast<std::size_t>(shape_.pairs);
-      for (int p = 0; p < shape_.pairs; ++p) group[(8 + p) * kCodeGroup + in] = code[p];
+      std::memcpy(group + 8 * kCodeGroup + 2 * in, &block.errors[i], 2);
+      for (int p = 0; p < shape_.pairs; ++p) group[(10 + p) * kCodeGroup + in] = code[p];
     }
   }
 
@@ -80,6 +81,7 @@ std::vector<std::uint8_t> CodedBlock::bytes() const {
   put(bytes, places);
   put(bytes, lists);
   put(bytes, scales);
+  put(bytes, errors);
   put(bytes, codes);
   put(bytes, sizes);
   put(bytes, nearest);
@@ -92,6 +94,7 @@ CodedBlock CodedBlock::from(std::span<const std::uint8_t> bytes) {
   made.places = take<std::int32_t>(bytes);
   made.lists = take<std::int32_t>(bytes);
   made.scales = take<float>(bytes);
+  made.errors = take<std::uint16_t>(bytes);
   made.codes = take<std::uint8_t>(bytes);
   made.sizes = take<NodeSize>(bytes);
   made.nearest = take<Match>(bytes);

@@ -10,12 +10,13 @@
 #include "nn/gemm.h"
 #include "nn/one_thread.h"
 #include "structure/rounding.h"
+#include "structure/tables.h"
 
 namespace ria {
 
 namespace {
 
-constexpr int kReduced = 384, kPairs = 96, kGraphReduced = 256, kDegree = 16;
+constexpr int kReduced = 384, kGraphReduced = 256, kDegree = 16;
 constexpr std::int64_t kCodeBytes = 512'000'000;
 constexpr int kPcaRows = 16384;
 constexpr int kRowsOfCentre = 64;
@@ -45,10 +46,10 @@ SearchShape choose_shape(SearchKind kind, int places, int dim, std::int64_t max_
     return shape;
   }
   shape.reduced = std::min(kReduced, power_below(dim));
-  shape.pairs = std::max(1, std::min(kPairs, shape.reduced / 2));
+  shape.pairs = std::max(1, std::min(kMostPairs, shape.reduced / 2));
   // Codes may take half of the memory, and are read in some milliseconds.
   const auto too_many = [&] {
-    return std::int64_t{places} * (shape.pairs + 8) > max_memory / 2 ||
+    return std::int64_t{places} * (shape.pairs + 10) > max_memory / 2 ||
            std::int64_t{places} * shape.pairs > kCodeBytes;
   };
   while (shape.pairs > 4 && too_many()) shape.pairs /= 2;
@@ -198,25 +199,19 @@ Coder::Codes Coder::bytes_of(const EigenMatrix& projected) const {
 Coder::Codes Coder::code(const Matrix& rows) const {
   EigenMatrix projected = project(rows);
   if (shape_.kind == SearchKind::kGraph) return bytes_of(projected);
-  Codes made{nearest_centres(projected), {}, {}};
-  const int part = shape_.part();
+  Codes made{nearest_centres(projected), {}, {}, {}};
   made.codes.resize(static_cast<std::size_t>(rows.rows()) * shape_.pairs);
   for (int r = 0; r < rows.rows(); ++r) {
+    // What the projection leaves out, and then what the tables do.
+    const double all = (as_eigen(rows).row(r) - mean_.transpose()).squaredNorm();
+    const double beyond = std::max(0.0, all - double{projected.row(r).squaredNorm()});
     projected.row(r) -= centres_.col(made.lists[r]).transpose();
-    for (int p = 0; p < 2 * shape_.pairs; ++p) {
-      const float* values = projected.row(r).data() + p * part;
-      const float* entry =
-          model_.tables.data() + static_cast<std::size_t>(p) * kTableEntries * part;
-      float least = std::numeric_limits<float>::infinity();
-      int best = 0;
-      for (int e = 0; e < kTableEntries; ++e, entry += part) {
-        float distance = 0;
-        for (int i = 0; i < part; ++i) distance += (values[i] - entry[i]) * (values[i] - entry[i]);
-        if (distance < least) least = distance, best = e;
-      }
-      made.codes[static_cast<std::size_t>(r) * shape_.pairs + p / 2] |=
-          static_cast<std::uint8_t>(best << (p % 2 * 4));
-    }
+    const double left =
+        nearest_entries(shape_,
+                        model_,
+                        projected.row(r).data(),
+                        made.codes.data() + static_cast<std::size_t>(r) * shape_.pairs);
+    made.errors.push_back(rounded_error(std::sqrt(beyond + left)));
   }
   return made;
 }

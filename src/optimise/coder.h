@@ -33,6 +33,7 @@ class Coder {
   struct Codes {
     std::vector<std::int32_t> lists;
     std::vector<std::uint8_t> codes;
+    std::vector<std::uint16_t> errors;
     std::vector<NodeSize> sizes;
   };  ///< as CodedBlock has them
   Codes code(const Matrix& rows) const;

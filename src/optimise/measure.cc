@@ -15,10 +15,6 @@ namespace {
 constexpr double kGoodRecall = 0.995;
 constexpr int kFewestProbes = 4, kMostRefined = 2048, kFewestRefined = 32;
 
-/// What another day leaves of what sets a place apart. (Of a rendered street seen from the other
-/// lane it is 0.46.)
-constexpr float kRemains = 0.4f;
-
 class Trial {
  public:
   Trial(const std::filesystem::path& body, const HeldOut& held_out)

@@ -143,7 +143,7 @@ class Run {
       sum.add_value(block.first).add_value(block.last).add_value(block.checksum);
     }
     return fmt::format(
-        "ria search structure 4, {} dims, {} places, {} removed, blocks {:x}, {} of {} bytes, seed "
+        "ria search structure 5, {} dims, {} places, {} removed, blocks {:x}, {} of {} bytes, seed "
         "{}",
         store_.form().dim,
         state_.size(),
@@ -199,6 +199,7 @@ class Run {
     Coder::Codes codes = coder.code(decode(block.rows, store_.form()));
     made.lists = std::move(codes.lists);
     made.codes = std::move(codes.codes);
+    made.errors = std::move(codes.errors);
     made.sizes = std::move(codes.sizes);
     Rows rows(store_.form(), block.block.first - 1);
     rows.add(block.rows, block.places);

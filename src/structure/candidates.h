@@ -12,9 +12,15 @@
 
 namespace ria {
 
+/// What another day leaves of what sets a place apart. (Of a rendered street seen from the other
+/// lane it is 0.46.)
+inline constexpr float kRemains = 0.4f;
+
 /// A place with what its code says.
 struct CodedPlace {
-  float score = 0;  ///< the higher, the nearer; among a query's candidates alone
+  /// The higher, the nearer; among a query's candidates alone. Of lists: the cosine, if the query
+  /// shows this place.
+  float score = 0;
   std::int32_t place = -1;
   float scale = 0;  ///< of its row
 };

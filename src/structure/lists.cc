@@ -5,19 +5,22 @@
 #include <numeric>
 
 #include "structure/candidates.h"
+#include "structure/rounding.h"
+#include "structure/tables.h"
 
 namespace ria {
 
 namespace {
 
-constexpr int kMostEntry = 127;     // two of them fit into a byte
+constexpr int kMostEntry = 127;  // two of them fit into a byte
+constexpr int kMostSum = 32767;
 constexpr int kWorthThreads = 256;  // groups
 
 bool better(const CodedPlace& a, const CodedPlace& b) {
   return a.score > b.score || (a.score == b.score && a.place < b.place);
 }
 
-/// Of sums of one table entry a part, which fit into 15 bits.
+/// Of sums that fit into 15 bits.
 int largest(std::span<const std::uint16_t, kCodeGroup> sums) {
   std::int16_t most = 0;
   for (const std::uint16_t sum : sums) most = std::max(most, static_cast<std::int16_t>(sum));
@@ -41,10 +44,12 @@ class ListCandidates final : public Candidates {
   struct Tables;
   std::vector<std::pair<float, int>> lists_by_distance(std::span<const float> projected) const;
   std::size_t probes_for(const Allowed& allowed) const;
+  double error_of(std::span<const float> query, std::span<const float> projected, int list) const;
   class Collector;
   void scan_list(int list, float base, const Tables& tables, Collector& to) const;
   std::vector<CodedPlace> scan_lists(std::span<const std::pair<float, int>> lists,
                                      std::span<const float> projected,
+                                     const Tables& tables,
                                      const Collector& none) const;
 
   AlignedBuffer<float> centres_;
@@ -52,8 +57,18 @@ class ListCandidates final : public Candidates {
 };
 
 /// A query's product with every entry, in small whole numbers.
+///
+/// Codes do not say all: some of a place lies beside its code, and some of a query beside the code
+/// that it would have. If the query shows the place these are alike as far as another day leaves
+/// them, and add kRemains times the product of their lengths to the cosine. So a place of a kind
+/// that there are few of, which codes say little of, is not overlooked for one that they say all
+/// of.
 struct ListCandidates::Tables {
-  Tables(const SearchFile& file, std::span<const float> projected) {
+  Tables(const SearchFile& file,
+         std::span<const float> query,
+         std::span<const float> projected,
+         double query_error)
+      : base(static_cast<float>(product(query, file.model().mean.first(query.size())))) {
     const SearchShape& shape = file.shape();
     const int part = shape.part(), parts = 2 * shape.pairs;
     std::vector<float> exact(static_cast<std::size_t>(parts) * kTableEntries);
@@ -70,7 +85,11 @@ struct ListCandidates::Tables {
       base += *low;
       range = std::max(range, *high - *low);
     }
-    step = range > 0 ? range / kMostEntry : 1;
+    const auto longest = 2 * kRemains * static_cast<float>(query_error);
+    const int room = kMostSum - parts * kMostEntry;
+    step = std::max(range / kMostEntry, longest / static_cast<float>(room));
+    if (!(step > 0)) step = 1;
+    error_factor = static_cast<std::uint32_t>(longest / step);
     entries.resize(exact.size());
     for (std::size_t i = 0; i < exact.size(); ++i) {
       entries[i] = static_cast<std::uint8_t>(
@@ -79,7 +98,13 @@ struct ListCandidates::Tables {
   }
 
   std::vector<std::uint8_t> entries;
-  float base = 0, step = 1;
+  /// What is added for a place with this rounded_error().
+  std::uint16_t beside(std::uint16_t error) const {
+    return static_cast<std::uint16_t>(error * error_factor >> 16);
+  }
+
+  float base, step = 1;
+  std::uint32_t error_factor = 0;  // fits into 15 bits
 };
 
 /// The best of what was shown, whatever the order was.
@@ -141,6 +166,7 @@ void ListCandidates::scan_list(int list, float base, const Tables& tables, Colle
   for (int g = begin; g < end; ++g) {
     const CodeGroup group = file.group(g);
     scan({group.codes, tables.entries.data(), file.shape().pairs, sums});
+    for (int i = 0; i < kCodeGroup; ++i) sums[i] += tables.beside(group.errors[i]);
     // Most groups have nothing that is good enough.
     if (!(score_of(largest(sums)) >= to.threshold)) continue;
     for (int i = 0; i < kCodeGroup; ++i) {
@@ -154,8 +180,8 @@ void ListCandidates::scan_list(int list, float base, const Tables& tables, Colle
 
 std::vector<CodedPlace> ListCandidates::scan_lists(std::span<const std::pair<float, int>> lists,
                                                    std::span<const float> projected,
+                                                   const Tables& tables,
                                                    const Collector& none) const {
-  const Tables tables(file, projected);
   const int count = static_cast<int>(lists.size()), reduced = file.shape().reduced;
   Collector all = none;
   std::exception_ptr error;  // no exception may leave a thread
@@ -203,11 +229,28 @@ std::size_t ListCandidates::probes_for(const Allowed& allowed) const {
       std::clamp(std::round(file.measure().probes / share), 1.0, lists));
 }
 
+/// How far a query is from the code that it would have in this list.
+double ListCandidates::error_of(std::span<const float> query,
+                                std::span<const float> projected,
+                                int list) const {
+  const SearchShape& shape = file.shape();
+  const auto mean = file.model().mean.first(query.size());
+  std::vector<float> off = from_mean(projected);
+  const double all = product(query, query) - 2 * product(query, mean) + product(mean, mean);
+  const double beyond = std::max(0.0, all - product(off, off));
+  const auto centre = file.model().centres.subspan(static_cast<std::size_t>(list) * shape.reduced,
+                                                   static_cast<std::size_t>(shape.reduced));
+  for (std::size_t i = 0; i < off.size(); ++i) off[i] -= centre[i];
+  return std::sqrt(beyond + nearest_entries(shape, file.model(), off.data(), nullptr));
+}
+
 std::vector<CodedPlace> ListCandidates::find(std::span<const float> query,
                                              int wanted,
                                              const Allowed& allowed) const {
   const std::vector<float> projected = project(query);
   std::vector<std::pair<float, int>> lists = lists_by_distance(projected);
+  const int nearest = std::ranges::min_element(lists)->second;
+  const Tables tables(file, query, projected, error_of(query, projected, nearest));
   // Where many places are not allowed, those that are shall be as good.
   const auto enough = static_cast<std::size_t>(std::max(wanted, file.measure().refined));
   const Collector none(enough, allowed);
@@ -215,7 +258,7 @@ std::vector<CodedPlace> ListCandidates::find(std::span<const float> query,
   for (std::size_t probes = probes_for(allowed);; probes = std::min(2 * probes, lists.size())) {
     std::nth_element(
         lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(probes) - 1, lists.end());
-    found = scan_lists(std::span(lists).first(probes), projected, none);
+    found = scan_lists(std::span(lists).first(probes), projected, tables, none);
     if (found.size() >= enough || probes == lists.size()) break;
   }
   std::ranges::sort(found, {}, &CodedPlace::place);

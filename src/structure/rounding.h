@@ -20,6 +20,12 @@ inline int query_levels(int values) {
       std::numeric_limits<std::int16_t>::max()));
 }
 
+/// The distance of a code from a descriptor of length one: at most 2.
+inline constexpr float kErrorLevels = 32767;
+inline std::uint16_t rounded_error(double error) {
+  return static_cast<std::uint16_t>(std::lrint(std::clamp(error, 0.0, 2.0) * double{kErrorLevels}));
+}
+
 /// Whole numbers of at most `levels`, and what one of them stands for.
 template <typename T>
 float round_to(std::span<const float> values, int levels, T* out) {

@@ -32,7 +32,7 @@ bool in(std::int64_t value, std::int64_t low, std::int64_t high) {
 
 bool possible(const SearchShape& shape) {
   const bool lists = shape.kind == SearchKind::kLists && in(shape.lists, 1, kMostLists) &&
-                     in(shape.pairs, 1, 256) && shape.reduced % (2 * shape.pairs) == 0 &&
+                     in(shape.pairs, 1, kMostPairs) && shape.reduced % (2 * shape.pairs) == 0 &&
                      shape.groups >= 0;
   const bool graph = shape.kind == SearchKind::kGraph && in(shape.degree, 2, kMostDegree) &&
                      shape.lists == 0 && shape.pairs == 0 && shape.groups == 0;
@@ -178,7 +178,8 @@ CodeGroup SearchFile::group(int i) const {
   const std::uint8_t* at = groups_ + static_cast<std::size_t>(i) * shape_.group_bytes();
   return {{reinterpret_cast<const std::int32_t*>(at), kCodeGroup},
           {reinterpret_cast<const float*>(at + 4 * kCodeGroup), kCodeGroup},
-          at + 8 * kCodeGroup};
+          {reinterpret_cast<const std::uint16_t*>(at + 8 * kCodeGroup), kCodeGroup},
+          at + 10 * kCodeGroup};
 }
 
 }  // namespace ria

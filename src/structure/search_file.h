@@ -4,8 +4,8 @@
 // they are the nodes of a graph, each as 256 bytes and its links to places near it.
 //
 //   body    SearchShape, SearchBlock[blocks], the groups' number behind each list, the arrays of
-//           SearchModel; of lists the groups: places, scales, codes; of a graph, from the next
-//           whole line of 64 bytes on: codes, links of each level, sizes, places, scales
+//           SearchModel; of lists the groups: places, scales, errors, codes; of a graph, from the
+//           next whole line of 64 bytes on: codes, links of each level, sizes, places, scales
 //   footer  SearchMeasure
 #pragma once
 
@@ -23,13 +23,14 @@
 namespace ria {
 
 inline constexpr int kTableEntries = 16;  ///< codes have four bits
+inline constexpr int kMostPairs = 96;     ///< of tables
 
 enum class SearchKind : std::int32_t { kLists = 0, kGraph = 1 };
 
 /// How many of everything. Descriptors are reduced to `reduced` values; for lists these are cut
 /// into 2 * pairs parts, each with a table of its own.
 struct SearchShape {
-  char magic[8] = {'r', 'i', 'a', 's', 'e', 'a', 'r', '1'};
+  char magic[8] = {'r', 'i', 'a', 's', 'e', 'a', 'r', '2'};
   std::int32_t dim = 0;
   std::int32_t reduced = 0;
   std::int32_t lists = 0;  ///< of a graph 0, as pairs and groups are
@@ -46,7 +47,7 @@ struct SearchShape {
   /// Of a row of the projection, a whole line.
   int values() const { return (dim + 15) / 16 * 16; }
   std::size_t group_bytes() const {
-    return static_cast<std::size_t>(kCodeGroup) * (8 + static_cast<std::size_t>(pairs));
+    return static_cast<std::size_t>(kCodeGroup) * (10 + static_cast<std::size_t>(pairs));
   }
   GraphShape graph() const { return {places, reduced, degree}; }
 };
@@ -90,6 +91,7 @@ std::size_t graph_offset(const SearchShape& shape);
 struct CodeGroup {
   std::span<const std::int32_t> places;  ///< -1: none
   std::span<const float> scales;
+  std::span<const std::uint16_t> errors;  ///< rounded_error() of each
   const std::uint8_t* codes;
 };
 
