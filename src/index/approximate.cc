@@ -30,16 +30,12 @@ class CodeErrors {
     ++count_;
   }
   /// Whether fewer than one in a hundred queries has a better place among `left` further ones, if
-  /// all of these score as much as the first of them, `most`: really it is far fewer. One of them
-  /// may be the place that the query shows, of which scores are right on average; the others are as
-  /// those before.
+  /// all of these score as much as the first of them, `most`: really it is far fewer.
   bool none_reaches(double cosine, double most, std::size_t left) const {
     const double mean = sum_ / count_;
     const double deviation = std::sqrt(std::max(1e-12, squares_ / count_ - mean * mean));
-    const auto better = [&](double expected) {
-      return std::erfc((cosine - expected) / deviation / std::numbers::sqrt2) / 2;
-    };
-    return static_cast<double>(left) * better(most + mean) + better(most) < kUnlikely;
+    const double beyond = (cosine - most - mean) / deviation;
+    return static_cast<double>(left) * std::erfc(beyond / std::numbers::sqrt2) / 2 < kUnlikely;
   }
 
  private:

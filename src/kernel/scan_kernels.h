@@ -30,8 +30,11 @@ inline constexpr int kCodeGroup = 64;
 struct CodeTask {
   const std::uint8_t* codes;   ///< [pair][kCodeGroup]
   const std::uint8_t* tables;  ///< [pair][2][16], at most 127 each
-  int pairs;                   ///< at most 256: no sum leaves 16 bits
-  std::uint16_t* sums;         ///< [kCodeGroup]
+  int pairs;                   ///< so few that no sum leaves 16 bits
+  /// [kCodeGroup]: of each the upper 16 bits of its product with error_factor are added.
+  const std::uint16_t* errors;
+  std::uint16_t error_factor;
+  std::uint16_t* sums;  ///< [kCodeGroup]
 };
 
 struct ScanKernels {
@@ -39,7 +42,8 @@ struct ScanKernels {
   void (*floats)(const ScanTask& task);
   void (*halves)(const ScanTask& task);
   void (*bytes)(const ScanTask& task);  ///< exact: the same sums on every CPU
-  void (*codes)(const CodeTask& task);  ///< what each place's codes find in the tables, added up
+  /// What each place's codes find in the tables, added up; returns the largest sum.
+  int (*codes)(const CodeTask& task);
 };
 
 /// All this CPU runs, best first.

@@ -3,6 +3,7 @@
 // its instruction set.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -212,7 +213,7 @@ inline Bytes shifted(Bytes v) {
 /// ends of pages, where the CPU stops by itself.
 constexpr int kCodesAhead = 8192;
 
-void codes(const CodeTask& task) {
+void add_codes(const CodeTask& task) {
   constexpr int kParts = kCodeGroup / static_cast<int>(sizeof(Bytes));
   for (int part = 0; part < kParts; ++part) {
     // `all` adds even places and, 256 times, odd ones, modulo 2^16; `odd` the odd ones alone.
@@ -243,7 +244,7 @@ void codes(const CodeTask& task) {
   }
 }
 #else
-void codes(const CodeTask& task) {
+void add_codes(const CodeTask& task) {
   std::uint16_t sums[kCodeGroup] = {};
   for (int pair = 0; pair < task.pairs; ++pair) {
     const std::uint8_t* code = task.codes + pair * kCodeGroup;
@@ -256,6 +257,17 @@ void codes(const CodeTask& task) {
   std::memcpy(task.sums, sums, sizeof sums);
 }
 #endif
+
+int codes(const CodeTask& task) {
+  add_codes(task);
+  std::uint16_t most = 0;
+  for (int i = 0; i < kCodeGroup; ++i) {
+    const std::uint32_t beside = std::uint32_t{task.errors[i]} * task.error_factor >> 16;
+    task.sums[i] = static_cast<std::uint16_t>(task.sums[i] + beside);
+    most = std::max(most, task.sums[i]);
+  }
+  return most;
+}
 
 constexpr ScanKernels make_scan_kernels(const char* name) {
   return {name,

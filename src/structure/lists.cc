@@ -20,13 +20,6 @@ bool better(const CodedPlace& a, const CodedPlace& b) {
   return a.score > b.score || (a.score == b.score && a.place < b.place);
 }
 
-/// Of sums that fit into 15 bits.
-int largest(std::span<const std::uint16_t, kCodeGroup> sums) {
-  std::int16_t most = 0;
-  for (const std::uint16_t sum : sums) most = std::max(most, static_cast<std::int16_t>(sum));
-  return most;
-}
-
 double product(std::span<const float> a, std::span<const float> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
@@ -89,7 +82,7 @@ struct ListCandidates::Tables {
     const int room = kMostSum - parts * kMostEntry;
     step = std::max(range / kMostEntry, longest / static_cast<float>(room));
     if (!(step > 0)) step = 1;
-    error_factor = static_cast<std::uint32_t>(longest / step);
+    error_factor = static_cast<std::uint16_t>(longest / step);
     entries.resize(exact.size());
     for (std::size_t i = 0; i < exact.size(); ++i) {
       entries[i] = static_cast<std::uint8_t>(
@@ -98,13 +91,8 @@ struct ListCandidates::Tables {
   }
 
   std::vector<std::uint8_t> entries;
-  /// What is added for a place with this rounded_error().
-  std::uint16_t beside(std::uint16_t error) const {
-    return static_cast<std::uint16_t>(error * error_factor >> 16);
-  }
-
   float base, step = 1;
-  std::uint32_t error_factor = 0;  // fits into 15 bits
+  std::uint16_t error_factor = 0;  // see CodeTask
 };
 
 /// The best of what was shown, whatever the order was.
@@ -162,19 +150,27 @@ void ListCandidates::scan_list(int list, float base, const Tables& tables, Colle
   const int begin = list == 0 ? 0 : file.list_ends()[list - 1], end = file.list_ends()[list];
   const auto scan = scan_kernels().front()->codes;
   const auto score_of = [&](int sum) { return base + tables.step * static_cast<float>(sum); };
+  // Sums below are not good enough; of equals all stay until the end, where numbers decide.
+  const auto least_sum = [&] {
+    return static_cast<int>(std::clamp((to.threshold - base) / tables.step - 1, 0.0f, 65536.0f));
+  };
+  int least = least_sum();
   std::uint16_t sums[kCodeGroup];
   for (int g = begin; g < end; ++g) {
     const CodeGroup group = file.group(g);
-    scan({group.codes, tables.entries.data(), file.shape().pairs, sums});
-    for (int i = 0; i < kCodeGroup; ++i) sums[i] += tables.beside(group.errors[i]);
-    // Most groups have nothing that is good enough.
-    if (!(score_of(largest(sums)) >= to.threshold)) continue;
+    const int most = scan({group.codes,
+                           tables.entries.data(),
+                           file.shape().pairs,
+                           group.errors.data(),
+                           tables.error_factor,
+                           sums});
+    if (most < least) continue;  // as most groups
     for (int i = 0; i < kCodeGroup; ++i) {
+      if (sums[i] < least || group.places[i] < 0) continue;
       const float score = score_of(sums[i]);
-      // Of equals all stay until the end, where numbers decide.
-      if (!(score >= to.threshold) || group.places[i] < 0) continue;
-      to.add({score, group.places[i], group.scales[i]});
+      if (score >= to.threshold) to.add({score, group.places[i], group.scales[i]});
     }
+    least = least_sum();
   }
 }
 
