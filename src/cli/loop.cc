@@ -258,7 +258,9 @@ void add_choices(CLI::App& command, LoopOptions& options) {
   add("--recent", options.recent, "so many last pictures are no candidates");
   add("--recent_seconds", options.recent_seconds, "nor those younger than this");
   add("--decision", options.decision, "probability from which on it is a loop");
-  add("--candidates", options.candidates, "most alike places whose patches are compared, and so many elsewhere");
+  add("--candidates",
+      options.candidates,
+      "most alike places whose patches are compared, and so many elsewhere");
   add("--same_view", options.same_view, "share of patches from which on nothing is new; 1: never");
   add("--max_places", options.max_places, "places kept; 0: all");
   add("--odometry_reach", options.odometry_reach, "metres between pictures of one place, at most");

@@ -20,8 +20,8 @@ struct CodedBlock {
   std::vector<std::int32_t> places, lists;  ///< of a graph there are no lists
   std::vector<float> scales;
   std::vector<std::uint16_t> errors;  ///< of lists
-  std::vector<std::uint8_t> codes;  ///< [place][pairs], or of a graph as its nodes have them
-  std::vector<NodeSize> sizes;      ///< of a graph
+  std::vector<std::uint8_t> codes;    ///< [place][pairs], or of a graph as its nodes have them
+  std::vector<NodeSize> sizes;        ///< of a graph
   std::vector<Match> nearest;
 
   std::vector<std::uint8_t> bytes() const;
